@@ -1,0 +1,71 @@
+// Owns the ports of the database: who may trade (Registry), what is configured (Directory), and
+// the rows of copied trades (PairStore). Postgres and in-memory twins stand behind them.
+//
+// 1. All time in the Registry is the database's clock.
+// 2. Every acquisition is a compare-and-set on the epoch its own snapshot read, and raises it.
+
+import type { Account, Link } from "../accounts.ts";
+import type { AccountId, BootId, Epoch, NodeId } from "../ids.ts";
+import type { Pair, PairEvent } from "../pairs.ts";
+
+export interface Identity {
+  readonly node: NodeId;
+  readonly boot: BootId;
+}
+
+export interface HeldAccount {
+  readonly account: AccountId;
+  readonly epoch: Epoch;
+}
+
+export interface RenewReply {
+  /** False: the name is held by another live boot, nothing was changed. */
+  readonly held: boolean;
+  /** Whether the lease before this renewal was still live, judged after the row lock. */
+  readonly wasLive: boolean;
+  /** The accounts of (node, boot), in the same round trip. */
+  readonly accounts: readonly HeldAccount[];
+}
+
+export interface Registry {
+  renew(me: Identity, ttlMs: number): Promise<RenewReply>;
+  /** Takes up to `limit` enabled accounts that nobody with a live lease owns, each at a raised epoch. */
+  claim(me: Identity, limit: number): Promise<readonly HeldAccount[]>;
+  /** Gives one account back if it is still (me, epoch); false when it is not. */
+  release(me: Identity, held: HeldAccount): Promise<boolean>;
+  /** Ends the lease of this boot for good. */
+  leave(me: Identity): Promise<void>;
+}
+
+export interface Directory {
+  accounts(): Promise<readonly Account[]>;
+  links(): Promise<readonly Link[]>;
+  /** Adds or changes accounts and links in one transaction; removes nothing. */
+  put(accounts: readonly Account[], links: readonly Link[]): Promise<void>;
+}
+
+export interface PairRow {
+  readonly epoch: Epoch;
+  readonly n: number;
+  readonly pair: Pair;
+}
+
+export interface WriteResult {
+  /** Rows that changed. */
+  readonly written: number;
+  /** Events that the owner fence or a newer version kept out: no fault, only counted. */
+  readonly fenced: number;
+}
+
+export interface PairStore {
+  /**
+   * Writes a batch in one transaction.
+   * @throws LockstepError `row_fault` (one of the rows is to blame), `database_busy` (passes), `database_fault`
+   */
+  write(events: readonly PairEvent[]): Promise<WriteResult>;
+  /** Keeps an event that its own content kept out, with the database's code and text. */
+  reject(event: PairEvent, fault: { readonly code: string; readonly text: string }): Promise<void>;
+  /** All rows of a follower, live ones and ended ones. */
+  rowsOf(follower: AccountId): Promise<readonly PairRow[]>;
+  counts(): Promise<{ readonly pairs: number; readonly rejected: number }>;
+}
