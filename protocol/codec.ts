@@ -62,6 +62,7 @@ export function unpackMap(bytes: Uint8Array): Record<string, unknown> {
   return value;
 }
 
+/** Times, bytes and whatever else msgpack makes objects of are none. */
 function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -1,0 +1,18 @@
+# Every target does its own set-up: a fresh clone needs nothing first.
+
+INSTALLED := node_modules/.package-lock.json
+
+.PHONY: demo test
+
+demo: $(INSTALLED)
+	@node ops/bin/lockstep.mjs demo
+
+test: $(INSTALLED)
+	npm run --silent types
+	npm run --silent lint
+	npm run --silent test
+
+# Only what the lock file names, and only when it changed: a second user of the clone need not be able to write here.
+$(INSTALLED): package-lock.json
+	npm ci
+	@touch $(INSTALLED)

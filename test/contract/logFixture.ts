@@ -1,0 +1,114 @@
+// Owns what the log's contract suite needs of a log under test, and the small tools its cases use.
+// Names are unique per case, so that cases may share one real log.
+
+import { randomUUID } from "node:crypto";
+import type { TestContext } from "node:test";
+import type { Batch, ConsumeOptions, EventLog, LogRecord, Position, Subscription } from "../../protocol/ports/log.ts";
+import type { TopicSpec } from "../../protocol/topics.ts";
+
+/** A log under test, made for one case. */
+export interface LogFixture {
+  readonly log: EventLog;
+  /** A second connection, as another process would have it. */
+  another(): Promise<EventLog>;
+  /** Lets go what is below the position, as retention does. */
+  trim(position: Position): Promise<void>;
+  /** Compacts now; null where that cannot be forced. */
+  readonly compact: ((topic: string) => Promise<void>) | null;
+}
+
+export interface LogUnderTest {
+  /** Registers its own cleaning up with `t.after`. */
+  create(t: TestContext): Promise<LogFixture>;
+  readonly capabilities: {
+    /** Can `compact` be forced? Else the cases about holes are skipped. */
+    readonly compaction: boolean;
+    /** How long a case waits for what must come. */
+    readonly patienceMs: number;
+  };
+}
+
+export interface Read extends Subscription {
+  readonly records: LogRecord[];
+  readonly batches: Batch[];
+  readonly gaps: Parameters<ConsumeOptions["onGap"]>[0][];
+  readonly crashes: Error[];
+  texts(partition?: number): string[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** One case's log with the tools to write to it and read from it. */
+export class LogCase {
+  readonly fixture: LogFixture;
+  readonly log: EventLog;
+  readonly #patienceMs: number;
+
+  constructor(fixture: LogFixture, patienceMs: number) {
+    this.fixture = fixture;
+    this.log = fixture.log;
+    this.#patienceMs = patienceMs;
+  }
+
+  groupName = (): string => `contract.group.${randomUUID()}`;
+  spec = (settings: Partial<TopicSpec> = {}): TopicSpec => ({ name: `contract.${randomUUID()}`, partitions: 2, cleanup: "delete", retentionMs: 7 * DAY_MS, ...settings });
+
+  async topic(settings: Partial<TopicSpec> = {}): Promise<string> {
+    const spec = this.spec(settings);
+    await this.log.ensureTopics([spec]);
+    return spec.name;
+  }
+
+  /** Appends the texts, each as its own key unless one is given, and waits until the log has them. */
+  async write(topic: string, partition: number, texts: readonly (string | null)[], key?: string): Promise<void> {
+    const producer = this.log.producer({ maxBuffered: texts.length });
+    const failures: Error[] = [];
+    for (const text of texts) {
+      const value = text === null ? null : bytesOf(text);
+      producer.append({ topic, partition, key: key ?? text ?? "", value }, (error) => error !== null && failures.push(error));
+    }
+    await producer.close();
+    if (failures[0] !== undefined) throw failures[0];
+  }
+
+  /** Subscribes and collects. `onBatch` runs after the batch was collected. */
+  async read(options: Pick<ConsumeOptions, "group" | "topics" | "from">, onBatch: (batch: Batch) => Promise<void> = async () => {}, log = this.log): Promise<Read> {
+    const records: LogRecord[] = [];
+    const batches: Batch[] = [];
+    const gaps: Read["gaps"] = [];
+    const crashes: Error[] = [];
+    const subscription = await log.consume({
+      ...options,
+      async onBatch(batch) {
+        batches.push(batch);
+        records.push(...batch.records);
+        await onBatch(batch);
+      },
+      onGap: (gap) => gaps.push(gap),
+      onCrash: (error) => crashes.push(error),
+    });
+    const texts = (partition?: number) => records.filter((record) => partition === undefined || record.partition === partition).map(textOf);
+    return { records, batches, gaps, crashes, texts, commit: (positions) => subscription.commit(positions), stop: () => subscription.stop() };
+  }
+
+  /** Waits until the condition holds, with patience; what it waited for is named when it never does. */
+  async eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+    const untilMs = performance.now() + this.#patienceMs;
+    while (!(await condition())) {
+      if (performance.now() > untilMs) throw new Error(`not within ${this.#patienceMs} ms: ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+}
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const textOf = (record: LogRecord): string => (record.value === null ? "(tombstone)" : new TextDecoder().decode(record.value));
+/** `a-0` to `a-(count-1)`. */
+export const numbered = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+/** A promise and the means to end it: a handler that takes as long as the case wants. */
+export function latch(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}

@@ -1,0 +1,26 @@
+// Owns the in-memory log's pass through the contract of the event log's port.
+
+import { MemoryLog } from "../../log/memory/memoryLog.ts";
+import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
+import { systemClock, systemRandom } from "../../ops/clock.ts";
+import { logContract } from "../contract/logContract.ts";
+
+logContract("in memory", {
+  create(t) {
+    // Random batch lengths: nothing in the suite may depend on where a batch ends.
+    const options = { clock: systemClock, random: systemRandom, limits: { ...MEMORY_LOG_LIMITS, maxBatchRecords: 50 } };
+    const log = new MemoryLog(options);
+    t.after(() => log.close());
+    return Promise.resolve({
+      log,
+      another: () => {
+        const other = new MemoryLog(options, log.store);
+        t.after(() => other.close());
+        return Promise.resolve(other);
+      },
+      trim: (position) => Promise.resolve(log.trim(position)),
+      compact: (topic) => Promise.resolve(void log.compact(topic)),
+    });
+  },
+  capabilities: { compaction: true, patienceMs: 5_000 },
+});
