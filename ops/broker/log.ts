@@ -1,0 +1,127 @@
+// Owns the form of the broker's log: everything that was asked of it and everything it did. A
+// checker reads this file and the log, and needs nothing else of the broker.
+//
+// In a file it is JSON lines, one entry each, in the order of `n`. Volumes are units of 1e-8 lots;
+// prices are points, 10^-digits of the symbol, and stand beside the digits they are in. Times are
+// milliseconds since 1970 on the broker's own clock.
+//
+// 1. `n` rises by one from 1: a hole is a damaged log.
+// 2. `request` comes before what it causes, and that before its `answer`. The deals of a quote
+//    come after the `quote`.
+// 3. Every position and pending is given whole, as it stands after the entry. Folding `deal`,
+//    `modified` and `pending` of one account gives all that is open on it.
+// 4. Passwords are never in it.
+
+import type { AccountId, Ticket } from "../../protocol/ids.ts";
+import type { Order } from "../../protocol/orders.ts";
+import type { ClosedPosition, PendingOrder, Platform, Position, RemovedPending } from "../../protocol/trades.ts";
+import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
+import type { BrokerSymbol } from "./accounts.ts";
+import type { Fault } from "./faults.ts";
+
+/** One trade event of an account. `position.symbol` and `.digits` are the account's own. */
+export type TradeEvent =
+  | { readonly kind: "deal"; readonly deal: "opened"; readonly position: Position }
+  /** `closed.reason`: `manual` when asked for, else the stop or target that a quote hit. The comment is the one in the history. */
+  | { readonly kind: "deal"; readonly deal: "closed"; readonly closed: ClosedPosition }
+  /**
+   * `closed.position.volume` is the part, `rest` what lives on. MT4: the part keeps the old ticket, `rest` has a new one,
+   * and their comments are `to #NEW` and `from #OLD`. MT5: both have the position's ticket and comment.
+   */
+  | { readonly kind: "deal"; readonly deal: "part_closed"; readonly closed: ClosedPosition; readonly rest: Position }
+  /** Stop or target of a position are other than before. */
+  | { readonly kind: "modified"; readonly before: Position; readonly position: Position }
+  | { readonly kind: "pending"; readonly step: "placed"; readonly pending: PendingOrder }
+  /** Price, stop or target of a pending are other than before. */
+  | { readonly kind: "pending"; readonly step: "changed"; readonly before: PendingOrder; readonly pending: PendingOrder }
+  | { readonly kind: "pending"; readonly step: "removed"; readonly removed: RemovedPending }
+  /** `pending` is gone, `position` stands in its place under the same ticket. There is no `deal` beside it. */
+  | { readonly kind: "pending"; readonly step: "filled"; readonly pending: PendingOrder; readonly position: Position };
+
+/** Who asked: the person at the terminal, or request `id` on a connection. Connections are numbered from 1 as they come. */
+export type RequestSource = { readonly kind: "trader" } | { readonly kind: "connection"; readonly connection: number; readonly id: number };
+
+export type BrokerLogFact =
+  /** Written once an account, before anything else: how it trades, and which instrument each symbol takes its price from. */
+  | {
+      readonly kind: "account";
+      readonly account: AccountId;
+      readonly login: number;
+      readonly platform: Platform;
+      readonly company: string;
+      readonly symbols: readonly BrokerSymbol[];
+    }
+  /** Somebody tried to log in. `account` is null where nobody has that login; `refused` is null when it was let in. */
+  | {
+      readonly kind: "login";
+      readonly account: AccountId | null;
+      readonly connection: number;
+      readonly login: number;
+      readonly channel: "session" | "call";
+      readonly refused: string | null;
+    }
+  /** A connection ended. `account` is null when it never logged in. */
+  | { readonly kind: "disconnect"; readonly account: AccountId | null; readonly connection: number; readonly cause: string }
+  /** An order arrived. `digits` are its symbol's on this account, null where it has no such symbol. The order is as it was sent. */
+  | { readonly kind: "request"; readonly account: AccountId; readonly by: RequestSource; readonly order: Order; readonly digits: number | null }
+  /**
+   * The end of a request: `requestN` is the `n` of its entry, `atMs` the moment of sending. `notSent` says why the asker never
+   * got it, null when it was sent. `code` is the platform's own, null when the order was not even looked at.
+   */
+  | {
+      readonly kind: "answer";
+      readonly account: AccountId;
+      readonly requestN: number;
+      readonly code: number | null;
+      readonly text: string;
+      readonly ticket: Ticket | null;
+      readonly volume: VolumeUnits;
+      readonly price: Points | null;
+      readonly notSent: string | null;
+    }
+  /** `causeN`: the `n` of the `request` or `quote` that caused it, null when the broker did it by itself (an expired pending). */
+  | (TradeEvent & { readonly account: AccountId; readonly causeN: number | null })
+  /** The price of an instrument from now on, for all accounts, in points of the instrument's `digits`. */
+  | { readonly kind: "quote"; readonly account: null; readonly instrument: string; readonly bid: Points; readonly ask: Points; readonly digits: number }
+  /** A fault took hold: on the request `requestN`, or on the account's connections (null). */
+  | { readonly kind: "fault"; readonly account: AccountId; readonly fault: Fault; readonly requestN: number | null };
+
+export type BrokerLogEntry = { readonly n: number; readonly atMs: BrokerMs } & BrokerLogFact;
+
+/** Where entries go. The two of this broker are in logSinks.ts. */
+export interface BrokerLogSink {
+  /** Called in the order of `n`. May buffer, up to a bound of its own. */
+  write(entry: BrokerLogEntry): void;
+  /** Everything written so far is where it belongs when it returns. */
+  flush(): void;
+  /** Flushes; nothing may be written afterwards. */
+  close(): void;
+}
+
+/** Numbers and dates the facts, and hands them to every sink. */
+export class BrokerLog {
+  readonly #sinks: readonly BrokerLogSink[];
+  readonly #nowMs: () => BrokerMs;
+  #last = 0;
+
+  constructor(sinks: readonly BrokerLogSink[], nowMs: () => BrokerMs) {
+    this.#sinks = sinks;
+    this.#nowMs = nowMs;
+  }
+
+  /** Returns the entry's `n`. */
+  append(fact: BrokerLogFact): number {
+    this.#last += 1; // 1
+    const entry: BrokerLogEntry = { n: this.#last, atMs: this.#nowMs(), ...fact };
+    for (const sink of this.#sinks) sink.write(entry);
+    return entry.n;
+  }
+
+  flush(): void {
+    for (const sink of this.#sinks) sink.flush();
+  }
+
+  close(): void {
+    for (const sink of this.#sinks) sink.close();
+  }
+}
