@@ -1,0 +1,129 @@
+// Owns an MT4-like session: events, snapshots and quotes come through the asynchronous session
+// channel, orders go through blocking call channels on the executor's lanes.
+//
+// 1. What was not written is `not_delivered` or dropped; what was written and not answered is unknown.
+// 2. MT4 names no new ticket after a part-close: the session looks again, in the changes it was
+//    sent and then in a snapshot, for the position that is `from` the old ticket.
+
+import { LockstepError, unreachable } from "../../protocol/errors.ts";
+import type { Ticket } from "../../protocol/ids.ts";
+import type { Answer, Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { BrokerMs } from "../../protocol/units.ts";
+import { chainFrom } from "../../protocol/tags.ts";
+import type { AccountChange, Position } from "../../protocol/trades.ts";
+import { CallChannels, type CallMaker, type ChannelOutcome } from "./callChannels.ts";
+import { mt4Answer } from "./mt4Codes.ts";
+import { answerOf } from "./orderAnswers.ts";
+import type { WireConnection } from "./wireConnection.ts";
+import { dropped, WireSession, type WireSessionOptions } from "./wireSession.ts";
+
+export interface Mt4SessionOptions extends WireSessionOptions {
+  readonly executor: CallMaker;
+  /** Calls under way at once, each on a socket of its own. 0 for an account that is only listened to. */
+  readonly parallelism: number;
+}
+
+export class Mt4Session extends WireSession {
+  readonly platform = "mt4";
+  readonly #channels: CallChannels;
+  readonly #trades: boolean;
+  /** Tickets that are being part-closed, and what their rest is called as soon as it is known. */
+  readonly #rests = new Map<Ticket, Ticket | null>();
+
+  constructor(options: Mt4SessionOptions) {
+    super(options);
+    const { executor, account, password, limits, parallelism } = options;
+    this.#trades = parallelism > 0;
+    this.#channels = new CallChannels({ executor, account, password, limits, parallelism });
+  }
+
+  async execute(order: Order, permit: Permit): Promise<Execution> {
+    if (this.liveConnection === null) return this.#notNow();
+    if (order.kind !== "close" || !order.part) return this.#call(order, permit);
+    this.#rests.set(order.ticket, null); // before the call: the change may come before the answer (2)
+    const execution = await this.#call(order, permit);
+    const done = execution.kind === "answered" && execution.answer.kind === "done" ? execution.answer : null;
+    const rest = done === null ? null : await this.#restOf(order.ticket);
+    this.#rests.delete(order.ticket);
+    return execution.kind === "answered" && done !== null ? { ...execution, answer: { ...done, ticket: rest } } : execution;
+  }
+
+  /** At the lease's end: calls without an answer become unknown by the reset of their sockets. */
+  resetUnanswered(): void {
+    this.#channels.reset();
+  }
+
+  protected override onUp(connection: WireConnection): void {
+    this.#channels.start(connection.remote);
+    if (!this.#trades) return;
+    void this.#channels.warm().then((failure) => {
+      if (failure !== null && this.liveConnection === connection) this.options.log.warn({ account: this.account, detail: failure }, "no call channel ahead of the first order");
+    });
+  }
+
+  protected override onDown(): void {
+    this.#channels.stop();
+    if (this.closed) this.#channels.reset();
+  }
+
+  protected override onChange(change: AccountChange): void {
+    if (change.kind !== "position_opened") return;
+    const from = chainFrom(change.position.comment);
+    if (from !== null && this.#rests.has(from)) this.#rests.set(from, change.position.ticket);
+  }
+
+  async #call(order: Order, permit: Permit): Promise<Execution> {
+    const acquired = await this.#channels.acquire();
+    switch (acquired.kind) {
+      case "acquired":
+        break;
+      case "failed":
+        return answered({ kind: "not_delivered", detail: acquired.detail }, null);
+      case "dropped":
+        return acquired.cause === "cancelled" ? this.#notNow() : acquired;
+      default:
+        return unreachable(acquired);
+    }
+    const outcome = await this.#channels.call(acquired.channel, { t: "order", order }, permit, this.options.limits.brokerTimeoutMs);
+    this.#channels.release(acquired.channel);
+    return this.#execution(order, outcome);
+  }
+
+  #execution(order: Order, outcome: ChannelOutcome): Execution {
+    switch (outcome.kind) {
+      case "answered": {
+        const answer = answerOf(order, outcome.message, mt4Answer);
+        if ("brokerMs" in answer) this.heardBrokerTime(answer.brokerMs);
+        return answered(answer, outcome.callMadeAtMs);
+      }
+      case "unknown":
+        return answered({ kind: "unknown", detail: outcome.detail }, outcome.callMadeAtMs);
+      case "not_delivered":
+        return answered({ kind: "not_delivered", detail: outcome.detail }, null);
+      case "dropped":
+        // Only the session's own end cancels a call.
+        return outcome.cause === "cancelled" ? this.#notNow() : outcome;
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  async #restOf(ticket: Ticket): Promise<Ticket | null> {
+    const pushed = this.#rests.get(ticket) ?? null;
+    if (pushed !== null) return pushed;
+    try {
+      const snapshot = await this.snapshot((this.brokerNowMs() ?? 0) as BrokerMs);
+      const isRest = (position: Position): boolean => chainFrom(position.comment) === ticket;
+      return this.#rests.get(ticket) ?? snapshot.positions.find(isRest)?.ticket ?? null;
+    } catch (error) {
+      if (error instanceof LockstepError) return null;
+      throw error;
+    }
+  }
+
+  #notNow(): Execution {
+    return this.closed ? dropped("stopped", "the session was closed") : dropped("session_down", "no session with the broker");
+  }
+}
+
+const answered = (answer: Answer, callMadeAtMs: number | null): Execution => ({ kind: "answered", answer, callMadeAtMs });

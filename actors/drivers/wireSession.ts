@@ -1,0 +1,259 @@
+// Owns what MT4-like and MT5-like sessions share: the session channel with its login, reconnects,
+// snapshots, changes and quotes. How an order is sent is each driver's own.
+//
+// 1. `connected` and `disconnected` alternate, beginning with `connected`; changes come only between
+//    them. A change that arrives before the snapshot of its login is contained in it.
+// 2. A connection's events count only while it is the current one.
+// 3. After `close` nothing is sent, told or tried again.
+
+import type { Account } from "../../protocol/accounts.ts";
+import { LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
+import type { AccountId, SymbolName } from "../../protocol/ids.ts";
+import type { DropCause, Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
+import type { Clock, Random } from "../../protocol/ports/clock.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { AccountChange, AccountSnapshot, Platform, Quote, SymbolSpec } from "../../protocol/trades.ts";
+import type { BrokerMs } from "../../protocol/units.ts";
+import type { WireErrorCode, WirePush, WireResponse, WireWelcome } from "../../protocol/wire.ts";
+import { brokerAddress, type BrokerAddress } from "./brokerAddress.ts";
+import { Reconnect } from "./reconnect.ts";
+import { SymbolTable } from "./symbolTable.ts";
+import { WireConnection, type Reply } from "./wireConnection.ts";
+import type { RequestBody } from "./wireMessages.ts";
+
+export interface SessionLimits {
+  readonly connectTimeoutMs: number;
+  /** For logins and snapshots. */
+  readonly requestTimeoutMs: number;
+  /** For orders: from the call to `unknown`. Below the fence margin. */
+  readonly brokerTimeoutMs: number;
+  readonly pingEveryMs: number;
+  readonly pingTimeoutMs: number;
+  readonly reconnectMinMs: number;
+  readonly reconnectMaxMs: number;
+  /** Requests on the session channel without an answer, at most. */
+  readonly maxInFlight: number;
+  /** How far back the snapshot of a login looks into the history. */
+  readonly historyMs: number;
+}
+
+export const DEFAULT_SESSION_LIMITS: SessionLimits = {
+  connectTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  brokerTimeoutMs: 10_000,
+  pingEveryMs: 5_000,
+  pingTimeoutMs: 5_000,
+  reconnectMinMs: 250,
+  reconnectMaxMs: 10_000,
+  maxInFlight: 64,
+  historyMs: 24 * 3_600_000,
+};
+
+export interface WireSessionOptions {
+  readonly account: Account;
+  /** What the account's credentials reference was resolved to. */
+  readonly password: string;
+  readonly limits: SessionLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A reading of the broker's clock, and when it was taken. */
+interface BrokerTime {
+  readonly brokerMs: number;
+  readonly atMs: number;
+}
+
+export abstract class WireSession implements BrokerSession {
+  readonly account: AccountId;
+  abstract readonly platform: Platform;
+  protected readonly options: WireSessionOptions;
+  readonly #address: BrokerAddress;
+  readonly #symbols = new SymbolTable();
+  readonly #reconnect: Reconnect;
+  #onEvent: ((event: SessionEvent) => void) | null = null;
+  #connection: WireConnection | null = null;
+  #up = false;
+  #closed = false;
+  #brokerTime: BrokerTime | null = null;
+
+  /** @throws LockstepError `invalid_value` for an address that is none, `configuration` for pauses that make no sense */
+  constructor(options: WireSessionOptions) {
+    this.account = options.account.id;
+    this.#address = brokerAddress(options.account.broker);
+    this.options = options;
+    this.#reconnect = new Reconnect(
+      { clock: options.clock, random: options.random, minMs: options.limits.reconnectMinMs, maxMs: options.limits.reconnectMaxMs },
+      () => void this.#connect(),
+    );
+  }
+
+  abstract execute(order: Order, permit: Permit): Promise<Execution>;
+  /** Logged in and loaded, before `connected` is told. */
+  protected abstract onUp(connection: WireConnection): void;
+  /** The session channel is gone, or the session closes. */
+  protected abstract onDown(detail: string): void;
+  protected abstract onChange(change: AccountChange): void;
+
+  open(onEvent: (event: SessionEvent) => void): void {
+    if (this.#onEvent !== null) throw new LockstepError("invalid_value", `session of ${this.account} was opened twice`);
+    this.#onEvent = onEvent;
+    void this.#connect();
+  }
+
+  spec(symbol: SymbolName): SymbolSpec | null {
+    return this.#symbols.spec(symbol);
+  }
+
+  symbols(): readonly SymbolSpec[] {
+    return this.#symbols.all();
+  }
+
+  quote(symbol: SymbolName): Quote | null {
+    return this.#symbols.quote(symbol);
+  }
+
+  brokerNowMs(): BrokerMs | null {
+    if (this.#brokerTime === null) return null;
+    return (this.#brokerTime.brokerMs + this.options.clock.monotonicMs() - this.#brokerTime.atMs) as BrokerMs;
+  }
+
+  async snapshot(historyFromMs: BrokerMs): Promise<AccountSnapshot> {
+    if (this.#connection === null) throw new LockstepError("unreachable", `no session of ${this.account}`);
+    return this.#snapshotOn(this.#connection, historyFromMs);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#reconnect.stop();
+    this.#up = false;
+    this.onDown("the session was closed");
+    this.#connection?.end("the session was closed");
+  }
+
+  /** The connection that may be used for orders now; null while there is none. */
+  protected get liveConnection(): WireConnection | null {
+    return this.#up ? this.#connection : null;
+  }
+
+  protected get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** A reading that is behind what we carried forward only took longer to arrive. */
+  protected heardBrokerTime(brokerMs: number): void {
+    if (brokerMs > (this.brokerNowMs() ?? -Infinity)) this.#brokerTime = { brokerMs, atMs: this.options.clock.monotonicMs() };
+  }
+
+  async #connect(): Promise<void> {
+    const { log, limits, clock } = this.options;
+    let connection: WireConnection | null = null;
+    try {
+      const made: WireConnection = await WireConnection.open(this.#address, {
+        clock,
+        connectTimeoutMs: limits.connectTimeoutMs,
+        maxInFlight: limits.maxInFlight,
+        pingEveryMs: limits.pingEveryMs,
+        pingTimeoutMs: limits.pingTimeoutMs,
+        onPush: (push) => this.#pushed(made, push),
+        onEnd: (detail) => this.#ended(made, detail),
+      });
+      if (this.#closed) return made.end("the session was closed"); // (3)
+      connection = this.#connection = made;
+      const welcome = await this.#login(made);
+      const snapshot = await this.#snapshotOn(made, (welcome.brokerMs - limits.historyMs) as BrokerMs);
+      if (this.#connection !== made) return; // (2)
+      this.#up = true;
+      this.#reconnect.succeeded();
+      this.onUp(made);
+      this.#onEvent?.({ kind: "connected", snapshot });
+    } catch (error) {
+      if (this.#closed) return;
+      // A refused login is tried again too, at the back-off's pace: it may be put right at the broker.
+      // The end of a connection that was made schedules the next try itself, once.
+      if (connection !== null) return connection.end(messageOf(error));
+      log.warn({ account: this.account, detail: messageOf(error), retryMs: Math.round(this.#reconnect.failed()) }, "no session with the broker");
+    }
+  }
+
+  async #login(connection: WireConnection): Promise<WireWelcome> {
+    const { account, password, limits } = this.options;
+    const reply = await connection.request(loginBody(account, password, "session"), limits.requestTimeoutMs);
+    const welcome = readWelcome(responseOf(reply), account, this.platform);
+    this.#symbols.load(welcome.symbols, welcome.quotes);
+    this.#brokerTime = { brokerMs: welcome.brokerMs, atMs: this.options.clock.monotonicMs() };
+    return welcome;
+  }
+
+  async #snapshotOn(connection: WireConnection, historyFromMs: BrokerMs): Promise<AccountSnapshot> {
+    const reply = await connection.request({ t: "snapshot", historyFromMs }, this.options.limits.requestTimeoutMs);
+    const response = responseOf(reply);
+    if (response.t !== "snapshot") throw new LockstepError("unreachable", `no snapshot of ${this.account}: ${describe(response)}`);
+    this.heardBrokerTime(response.snapshot.takenAtMs);
+    return response.snapshot;
+  }
+
+  #pushed(connection: WireConnection, push: WirePush): void {
+    if (this.#connection !== connection) return; // (2)
+    switch (push.t) {
+      case "quotes":
+        return this.#symbols.update(push.quotes);
+      case "change":
+        this.heardBrokerTime(push.change.brokerMs);
+        if (!this.#up) return; // (1)
+        this.onChange(push.change);
+        this.#onEvent?.({ kind: "changed", change: push.change, callbackAtMs: this.options.clock.wallMs() });
+        return;
+      case "kicked":
+        return connection.end(`kicked by the broker: ${push.text}`);
+      default:
+        return unreachable(push);
+    }
+  }
+
+  #ended(connection: WireConnection, detail: string): void {
+    if (this.#connection !== connection) return; // (2)
+    this.#connection = null;
+    if (this.#closed) return; // (3)
+    const wasUp = this.#up;
+    const retryMs = Math.round(this.#reconnect.failed());
+    this.options.log.warn({ account: this.account, detail, retryMs }, wasUp ? "the session with the broker is down" : "no session with the broker");
+    if (!wasUp) return;
+    this.#up = false;
+    this.onDown(detail);
+    this.#onEvent?.({ kind: "disconnected", detail });
+  }
+}
+
+export const dropped = (cause: DropCause, detail: string): Execution => ({ kind: "dropped", cause, detail });
+
+export const loginBody = (account: Account, password: string, channel: "session" | "call"): RequestBody => ({ t: "login", login: account.login, password, channel });
+
+/** @throws LockstepError `login_refused` or `unreachable` */
+export function readWelcome(response: WireResponse, account: Account, platform: Platform): WireWelcome {
+  if (response.t === "error" && response.code === "bad_login") throw new LockstepError("login_refused", `${account.id}: ${response.text}`);
+  if (response.t !== "welcome") throw new LockstepError("unreachable", `${account.id}: expected a welcome, got ${describe(response)}`);
+  if (response.account !== account.id || response.platform !== platform) {
+    throw new LockstepError("login_refused", `expected ${platform} account ${account.id}, the broker answered as ${response.platform} account ${response.account}`);
+  }
+  return response;
+}
+
+/** @throws LockstepError `unreachable` */
+function responseOf(reply: Reply): WireResponse {
+  switch (reply.kind) {
+    case "answered":
+      return reply.response;
+    case "full":
+      throw new LockstepError("unreachable", "too many requests are in flight");
+    case "not_written":
+    case "no_answer":
+      throw new LockstepError("unreachable", reply.detail);
+    default:
+      return unreachable(reply);
+  }
+}
+
+const describe = (response: { readonly t: string; readonly code?: number | WireErrorCode; readonly text?: string }): string => [response.t, response.code, response.text].filter((part) => part !== undefined).join(" ");

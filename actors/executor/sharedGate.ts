@@ -1,0 +1,143 @@
+// Owns the gate of a node in memory that all its threads share: the fence's state, the deadline on
+// both clocks, and one epoch slot for each account.
+//
+// 1. The gate is a comparison made at every use, never a flag that a timer sets: it is open while the
+//    fence is lifted, both clocks stand before their deadlines and the slot holds the permit's epoch.
+// 2. A refusal by a clock trips the fence, so that only a lift opens it again. The trip is a
+//    compare-and-set on the state that was judged: it cannot close a lift that came meanwhile.
+// 3. Every lift and trip raises the state, so a lift that was prepared before a trip does nothing.
+// 4. One thread writes (the lease keeper's); the others only check, and trip by (2).
+// 5. An empty slot holds 0, and no permit of epoch 0 passes.
+
+import { LockstepError } from "../../protocol/errors.ts";
+import type { Brand, Epoch } from "../../protocol/ids.ts";
+import type { Permit } from "../../protocol/orders.ts";
+import type { Gate, GateVerdict } from "../../protocol/ports/gate.ts";
+import type { TimeSource } from "./hostClock.ts";
+
+/** What the fence is at: even while tripped, odd while lifted; never the same twice. */
+export type FenceState = Brand<bigint, "FenceState">;
+
+/** `sent + ttl - margin` on both clocks. Monotonic time stands still in a suspended machine, so both must agree. */
+export interface Deadline {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+const STATE = 0;
+const MONOTONIC_NS = 1;
+const WALL_MS = 2;
+const FIRST_SLOT = 3;
+const NS_PER_MS = 1e6;
+
+export class SharedGate implements Gate {
+  readonly #cells: BigInt64Array;
+  readonly #time: TimeSource;
+
+  private constructor(buffer: SharedArrayBuffer, time: TimeSource) {
+    this.#cells = new BigInt64Array(buffer);
+    this.#time = time;
+  }
+
+  /** A tripped gate with room for `slots` accounts. */
+  static create(slots: number, time: TimeSource): SharedGate {
+    if (!Number.isInteger(slots) || slots < 1) throw new LockstepError("configuration", `gate slots: expected a whole number from 1, got ${slots}`);
+    return new SharedGate(new SharedArrayBuffer((FIRST_SLOT + slots) * BigInt64Array.BYTES_PER_ELEMENT), time);
+  }
+
+  /** The same gate in another thread. */
+  static attach(buffer: SharedArrayBuffer, time: TimeSource): SharedGate {
+    return new SharedGate(buffer, time);
+  }
+
+  get buffer(): SharedArrayBuffer {
+    return this.#cells.buffer as SharedArrayBuffer;
+  }
+
+  get slots(): number {
+    return this.#cells.length - FIRST_SLOT;
+  }
+
+  check(permit: Permit): GateVerdict {
+    const state = this.state();
+    if (!isLifted(state)) return "closed";
+    if (!this.#inTime()) {
+      Atomics.compareExchange(this.#cells, STATE, state, state + 1n); // (2)
+      return "clock";
+    }
+    return permit.epoch > 0 && this.#epoch(permit.slot) === BigInt(permit.epoch) ? "open" : "epoch"; // (5)
+  }
+
+  /** What a lift must have seen before it began to confirm its accounts. */
+  state(): FenceState {
+    return Atomics.load(this.#cells, STATE) as FenceState;
+  }
+
+  get lifted(): boolean {
+    return isLifted(this.state());
+  }
+
+  /** Opens the gate until the deadline. False, and nothing is changed: the fence is not as `seen` any more, or was never tripped. */
+  lift(seen: FenceState, deadline: Deadline): boolean {
+    if (isLifted(seen) || this.state() !== seen) return false;
+    // Before the state: whoever sees it lifted must see these deadlines. While tripped nobody reads them.
+    this.#setDeadline(deadline);
+    return Atomics.compareExchange(this.#cells, STATE, seen, seen + 1n) === seen; // (3)
+  }
+
+  /** Moves the deadline. False: the gate was tripped, or its old deadline had passed on either clock, which trips it. */
+  extend(deadline: Deadline): boolean {
+    const state = this.state();
+    if (!isLifted(state)) return false;
+    if (!this.#inTime()) {
+      this.trip();
+      return false;
+    }
+    this.#setDeadline(deadline);
+    // A host may have tripped it between the two lines above; a moved deadline opens nothing then.
+    return this.state() === state;
+  }
+
+  /** Closes the gate for all threads. Tripping a tripped gate still makes a lift under way useless. */
+  trip(): void {
+    for (;;) {
+      const state = this.state();
+      if (Atomics.compareExchange(this.#cells, STATE, state, state + (isLifted(state) ? 1n : 2n)) === state) return; // (3)
+    }
+  }
+
+  /** The account of this slot is ours at this epoch. */
+  setEpoch(slot: number, epoch: Epoch): void {
+    Atomics.store(this.#cells, this.#cellOf(slot), BigInt(epoch));
+  }
+
+  /** At forget and release: nothing passes for this account from now on. */
+  clearSlot(slot: number): void {
+    Atomics.store(this.#cells, this.#cellOf(slot), 0n);
+  }
+
+  #inTime(): boolean {
+    const monotonicMs = Number(Atomics.load(this.#cells, MONOTONIC_NS)) / NS_PER_MS;
+    return this.#time.monotonicMs() < monotonicMs && this.#time.wallMs() < Number(Atomics.load(this.#cells, WALL_MS));
+  }
+
+  #setDeadline(deadline: Deadline): void {
+    // Rounded down: a deadline may come early, never late.
+    Atomics.store(this.#cells, MONOTONIC_NS, BigInt(Math.floor(deadline.monotonicMs * NS_PER_MS)));
+    Atomics.store(this.#cells, WALL_MS, BigInt(Math.floor(deadline.wallMs)));
+  }
+
+  #epoch(slot: number): bigint {
+    const cell = FIRST_SLOT + slot;
+    return Number.isInteger(slot) && slot >= 0 && cell < this.#cells.length ? Atomics.load(this.#cells, cell) : 0n;
+  }
+
+  #cellOf(slot: number): number {
+    if (!Number.isInteger(slot) || slot < 0 || slot >= this.slots) {
+      throw new LockstepError("invalid_value", `gate slot: expected a whole number from 0 to ${this.slots - 1}, got ${slot}`);
+    }
+    return FIRST_SLOT + slot;
+  }
+}
+
+const isLifted = (state: bigint): boolean => (state & 1n) === 1n;
