@@ -1,0 +1,51 @@
+// Owns `lockstep postgres`: the embedded PostgreSQL in the foreground, until it is told to stop.
+
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import { startEmbeddedPostgres } from "../postgres/embedded.ts";
+import { resolveStateFolder, type Environment } from "../postgres/resolve.ts";
+
+export interface PostgresCommandOptions {
+  /** One JSON object `{"url"}` instead of the bare URL. */
+  readonly json?: boolean | undefined;
+}
+
+export interface PostgresCommandIo {
+  readonly out: { write(text: string): unknown };
+  readonly env: Environment;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/**
+ * Prints the URL once the server answers, and runs until SIGINT or SIGTERM; resolves with the exit code.
+ * Other Lockstep processes of this clone may go on using the server: the last one out stops it.
+ * @throws LockstepError `configuration`: exit code 2
+ */
+export async function postgresCommand(options: PostgresCommandOptions, io: PostgresCommandIo): Promise<number> {
+  const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
+  io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
+  await signalled(io.clock);
+  await server.stop();
+  return 0;
+}
+
+const KEEP_ALIVE_MS = 60_000;
+
+/** The server has no pipe to us and a listener for signals is no work: a timer keeps the process here. */
+function signalled(clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    let timer = clock.after(KEEP_ALIVE_MS, stay);
+    function stay(): void {
+      timer = clock.after(KEEP_ALIVE_MS, stay);
+    }
+    function leave(): void {
+      timer.cancel();
+      process.off("SIGINT", leave);
+      process.off("SIGTERM", leave);
+      resolve();
+    }
+    process.on("SIGINT", leave);
+    process.on("SIGTERM", leave);
+  });
+}

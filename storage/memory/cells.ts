@@ -1,0 +1,72 @@
+// Owns the twins' tables: what Postgres holds for all cells, in memory, on an injected clock.
+//
+// 1. A call does all its work in the turn it is made in, as one statement does: calls of two nodes
+//    interleave between calls only, and whoever comes second loses.
+
+import type { Account, Link } from "../../protocol/accounts.ts";
+import type { BootId, CellId, Epoch, NodeId } from "../../protocol/ids.ts";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { Storage } from "../storage.ts";
+import { memoryDirectory } from "./directory.ts";
+import { memoryPairStore } from "./pairStore.ts";
+import { memoryRegistry } from "./registry.ts";
+
+export interface NodeRow {
+  readonly boot: BootId;
+  /** On the clock's monotonic time. */
+  readonly leaseUntilMs: number;
+  readonly endedBoot: BootId | null;
+}
+
+export interface AccountRow {
+  readonly account: Account;
+  readonly owner: { readonly node: NodeId; readonly boot: BootId } | null;
+  readonly epoch: Epoch;
+  readonly projectedEpoch: Epoch;
+}
+
+/** One cell's tables. Rows are never changed, only replaced. */
+export interface MemoryCell {
+  readonly clock: Clock;
+  readonly nodes: Map<string, NodeRow>;
+  accounts: Map<string, AccountRow>;
+  links: Map<string, Link>;
+  /** By `pairKey`. */
+  pairs: Map<string, PairRow>;
+  /** Rejected events by their JSON text. */
+  readonly rejected: Map<string, { readonly code: string; readonly text: string }>;
+}
+
+/** A database that lives as long as this object: the embedded stand-in for tests and simulations. */
+export class MemoryDatabase {
+  readonly #clock: Clock;
+  readonly #cells = new Map<CellId, MemoryCell>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  storage(cell: CellId): Storage {
+    const tables = this.#tables(cell);
+    return {
+      registry: memoryRegistry(tables),
+      directory: memoryDirectory(tables),
+      pairs: memoryPairStore(tables),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  #tables(cell: CellId): MemoryCell {
+    const tables = this.#cells.get(cell) ?? {
+      clock: this.#clock,
+      nodes: new Map(),
+      accounts: new Map(),
+      links: new Map(),
+      pairs: new Map(),
+      rejected: new Map(),
+    };
+    this.#cells.set(cell, tables);
+    return tables;
+  }
+}

@@ -1,0 +1,87 @@
+// Owns the PairStore's twin: the rules of storage/writeRows.ts, one event after the other. It is
+// the reference that the one statement of Postgres is compared with.
+//
+// 1. A batch is all or nothing: it is written into copies that replace the tables at its end.
+
+import { LockstepError } from "../../protocol/errors.ts";
+import type { Epoch } from "../../protocol/ids.ts";
+import { isLive, pairKey, type Pair } from "../../protocol/pairs.ts";
+import type { PairRow, PairStore } from "../../protocol/ports/storage.ts";
+import type { AdoptedEvent, PairRowEvent } from "../layers.ts";
+import type { AccountRow, MemoryCell } from "./cells.ts";
+import { checkRow } from "./checks.ts";
+
+interface Tables {
+  readonly accounts: Map<string, AccountRow>;
+  readonly pairs: Map<string, PairRow>;
+}
+
+export function memoryPairStore(cell: MemoryCell): PairStore {
+  return {
+    async write(events) {
+      const tables: Tables = { accounts: new Map(cell.accounts), pairs: new Map(cell.pairs) }; // (1)
+      let written = 0;
+      let fenced = 0;
+      for (const event of events) {
+        if (event.kind === "adopted") adopt(tables, event);
+        else if (writeRow(cell, tables, event)) written += 1;
+        else fenced += 1;
+      }
+      cell.accounts = tables.accounts;
+      cell.pairs = tables.pairs;
+      return { written, fenced };
+    },
+    async reject(event, fault) {
+      const text = JSON.stringify(event);
+      if (!cell.rejected.has(text)) cell.rejected.set(text, fault);
+    },
+    async rowsOf(follower) {
+      return [...cell.pairs.values()].filter((row) => row.pair.follower === follower).sort((a, b) => order(a.pair, b.pair));
+    },
+    async counts() {
+      return { pairs: cell.pairs.size, rejected: cell.rejected.size };
+    },
+  };
+}
+
+function adopt(tables: Tables, { follower, epoch }: AdoptedEvent): void {
+  const row = tables.accounts.get(follower);
+  if (row !== undefined) tables.accounts.set(follower, { ...row, projectedEpoch: Math.max(row.projectedEpoch, epoch) as Epoch });
+}
+
+/** True when the row went in. */
+function writeRow(cell: MemoryCell, tables: Tables, { epoch, n, pair }: PairRowEvent): boolean {
+  if (isLive(pair.status) && !passesFence(cell, tables, pair, epoch)) return false;
+  checkRow(cell.links.get(pair.link), pair, epoch, n);
+  const old = tables.pairs.get(pairKey(pair));
+  const rivals = isLive(pair.status) ? liveRivals(tables, pair) : [];
+  for (const rival of rivals) {
+    if (rival.epoch < epoch) tables.pairs.set(pairKey(rival.pair), { ...rival, pair: { ...rival.pair, status: "Superseded" } });
+  }
+  if (old !== undefined && (!isLive(old.pair.status) || !isNewer(old, epoch, n))) return false;
+  if (rivals.some((rival) => rival.epoch === epoch)) {
+    throw new LockstepError("row_fault", `23505: ${pairKey(pair)}: another opening of this trade is live at the same epoch`);
+  }
+  const outranked = rivals.some((rival) => rival.epoch > epoch);
+  tables.pairs.set(pairKey(pair), { epoch, n, pair: outranked ? { ...pair, status: "Superseded" } : pair });
+  return true;
+}
+
+function passesFence(cell: MemoryCell, tables: Tables, pair: Pair, epoch: Epoch): boolean {
+  const follower = tables.accounts.get(cell.links.get(pair.link)?.follower ?? "");
+  return follower !== undefined && follower.projectedEpoch <= epoch && epoch <= follower.epoch;
+}
+
+/** Live rows of the same trade under another opening: at most one. */
+function liveRivals(tables: Tables, pair: Pair): readonly PairRow[] {
+  return [...tables.pairs.values()].filter(
+    (row) => row.pair.link === pair.link && row.pair.masterTicket === pair.masterTicket && row.pair.opening !== pair.opening && isLive(row.pair.status),
+  );
+}
+
+const isNewer = (old: PairRow, epoch: Epoch, n: number): boolean => old.epoch < epoch || (old.epoch === epoch && old.n < n);
+
+function order(a: Pair, b: Pair): number {
+  if (a.link !== b.link) return a.link < b.link ? -1 : 1;
+  return a.masterTicket - b.masterTicket || a.opening - b.opening;
+}

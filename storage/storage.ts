@@ -1,0 +1,47 @@
+// Owns how the parts of one cell's storage are put together, on Postgres.
+
+import type { CellId } from "../protocol/ids.ts";
+import type { Logger } from "../protocol/ports/logging.ts";
+import type { Directory, PairStore, Registry } from "../protocol/ports/storage.ts";
+import { openDatabase } from "./database.ts";
+import { postgresDirectory } from "./directory.ts";
+import { migrate } from "./migrate.ts";
+import { postgresPairStore } from "./pairStore.ts";
+import { postgresRegistry } from "./registry.ts";
+
+/** Everything of one cell. */
+export interface Storage {
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly pairs: PairStore;
+  close(): Promise<void>;
+}
+
+export interface StorageOptions {
+  readonly url: string;
+  readonly cell: CellId;
+  readonly logger: Logger;
+  /** For directory and pairs; the registry has one connection of its own besides. */
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+/**
+ * Brings the schema up to date and opens the cell's storage.
+ * @throws LockstepError `configuration`, `database_busy`, `database_fault`
+ */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  await migrate(options);
+  const name = `lockstep ${options.cell}`;
+  const shared = openDatabase({ ...options, applicationName: name });
+  const leases = openDatabase({ ...options, applicationName: `${name} leases`, maxConnections: 1 });
+  return {
+    registry: postgresRegistry(leases, options.cell),
+    directory: postgresDirectory(shared, options.cell),
+    pairs: postgresPairStore(shared, options.cell),
+    async close() {
+      await Promise.all([shared.close(), leases.close()]);
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// Owns what the storage contract needs of an implementation, and the records its cases are made of.
+
+import type { TestContext } from "node:test";
+import { DEFAULT_LINK_SETTINGS, type Account, type AccountRole, type Link } from "../../protocol/accounts.ts";
+import { accountId, bootId, cellId, epoch, linkId, magic, nodeId, symbolName, ticket, type CellId, type Epoch } from "../../protocol/ids.ts";
+import type { Pair, PairEvent } from "../../protocol/pairs.ts";
+import type { Identity } from "../../protocol/ports/storage.ts";
+import type { Points, VolumeUnits, WallMs } from "../../protocol/units.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+export interface StorageFixture {
+  readonly cell: CellId;
+  /** One more process with connections of its own. */
+  open(cell?: CellId): Promise<Storage>;
+  /** Lets the database's clock go on. */
+  passTime(ms: number): Promise<void>;
+}
+
+/** A cell that no other test uses, in a database that other tests use too. */
+export type StorageFactory = (t: TestContext) => Promise<StorageFixture>;
+
+let cells = 0;
+export const freshCell = (): CellId => cellId(`cell-${process.pid}-${(cells += 1)}`);
+
+export const TTL_MS = 60_000;
+export const me = (node: string, boot = `${node}-boot-1`): Identity => ({ node: nodeId(node), boot: bootId(boot) });
+
+export function account(id: string, role: AccountRole, login: number): Account {
+  return { id: accountId(id), role, platform: "mt4", broker: "127.0.0.1:9510", login, credentialsRef: `env:${id}`, enabled: true };
+}
+
+export function link(id: string, master: string, follower: string, number: number): Link {
+  return { id: linkId(id), master: accountId(master), follower: accountId(follower), magic: magic(number), enabled: true, settings: DEFAULT_LINK_SETTINGS };
+}
+
+export const MASTER = account("master", "master", 1);
+export const FOLLOWER = account("follower", "follower", 2);
+export const LINK = link("link", "master", "follower", 7001);
+
+/** A storage with one master, one follower and their link; the follower was acquired `epochs` times. */
+export async function linkedStorage(fixture: StorageFixture, epochs: number): Promise<Storage> {
+  const storage = await fixture.open();
+  await storage.directory.put([MASTER, FOLLOWER], [LINK]);
+  await storage.registry.renew(me("owner"), TTL_MS);
+  for (let acquired = 0; acquired < epochs; acquired += 1) {
+    for (const held of await storage.registry.claim(me("owner"), 2)) await storage.registry.release(me("owner"), held);
+  }
+  return storage;
+}
+
+export const PAIR: Pair = {
+  link: LINK.id,
+  masterTicket: ticket(10_884_298),
+  opening: 1,
+  master: MASTER.id,
+  follower: FOLLOWER.id,
+  status: "Open",
+  holds: "position",
+  symbol: symbolName("EURUSD.x"),
+  digits: 5,
+  side: "buy",
+  followerTicket: ticket(9_007_199_254_740_991),
+  initialVolume: 4_000_000 as VolumeUnits,
+  volume: 1_000_000 as VolumeUnits,
+  masterInitialVolume: 8_000_000 as VolumeUnits,
+  masterVolume: 2_000_000 as VolumeUnits,
+  openPrice: 108_123 as Points,
+  stopLoss: null,
+  takeProfit: 109_000 as Points,
+  reason: null,
+  detail: {},
+  changedAtMs: 1_761_000_000_123.25 as WallMs,
+};
+
+export function pairEvent(at: readonly [epoch: number, n: number], change: Partial<Pair> = {}): Extract<PairEvent, { kind: "pair" }> {
+  const pair = { ...PAIR, ...change };
+  return { kind: "pair", follower: pair.follower, epoch: epoch(at[0]), n: at[1], pair };
+}
+
+export const adopted = (value: Epoch | number): PairEvent => ({ kind: "adopted", follower: FOLLOWER.id, epoch: epoch(value), n: 0 });
+
+/** A follower's rows in short: `ticket/opening status epoch.n`. */
+export async function shortRows(storage: Storage): Promise<string[]> {
+  const rows = await storage.pairs.rowsOf(FOLLOWER.id);
+  return rows.map((row) => `${row.pair.masterTicket}/${row.pair.opening} ${row.pair.status} ${row.epoch}.${row.n}`);
+}

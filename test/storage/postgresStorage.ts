@@ -1,0 +1,44 @@
+// Owns the real storage for tests: one migrated database per file, a cell per test.
+
+import type { TestContext } from "node:test";
+import type { CellId } from "../../protocol/ids.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import { migrate } from "../../storage/migrate.ts";
+import { openStorage, type Storage } from "../../storage/storage.ts";
+import { freshCell, type StorageFixture } from "../contract/storageFixture.ts";
+import { execute, fileDatabase } from "../support/postgres.ts";
+
+export const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Bounds that no test comes near unless it means to. */
+export const CONNECTION = { maxConnections: 2, connectTimeoutMs: 10_000, statementTimeoutMs: 10_000, logger: silent } as const;
+
+let migrated: Promise<string> | null = null;
+
+/** The URL of this file's migrated database. */
+export function migratedDatabase(): Promise<string> {
+  migrated ??= fileDatabase().then(async (url) => {
+    await migrate({ url, logger: silent });
+    return url;
+  });
+  return migrated;
+}
+
+export async function postgresFixture(t: TestContext): Promise<StorageFixture> {
+  const url = await migratedDatabase();
+  const ownCell = freshCell();
+  const opened: Storage[] = [];
+  t.after(() => Promise.all(opened.map((storage) => storage.close())));
+  return {
+    cell: ownCell,
+    async open(cell: CellId = ownCell) {
+      const storage = await openStorage({ ...CONNECTION, url, cell });
+      opened.push(storage);
+      return storage;
+    },
+    // The leases move instead of the clock, which is the same to all who ask.
+    async passTime(ms) {
+      await execute(url, "UPDATE nodes SET lease_until = lease_until - make_interval(secs => $1) WHERE cell = $2", [ms / 1000, ownCell]);
+    },
+  };
+}

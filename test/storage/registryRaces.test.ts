@@ -1,0 +1,108 @@
+// Owns the races of the Registry that only a real database has: waits for row locks, and
+// statements whose snapshot is older than the row they change.
+
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import pg from "pg";
+import type { Queryable } from "../../storage/database.ts";
+import { openStorage } from "../../storage/storage.ts";
+import { freshCell, me, MASTER, TTL_MS } from "../contract/storageFixture.ts";
+import { eventually, execute, freshDatabase } from "../support/postgres.ts";
+import { CONNECTION, migratedDatabase, postgresFixture } from "./postgresStorage.ts";
+
+async function session(t: TestContext, url: string): Promise<Queryable> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => undefined); // the database may be dropped before the session ends
+  await client.connect();
+  t.after(() => client.end());
+  return { query: async (text, values = []) => (await client.query<Record<string, unknown>>(text, [...values])).rows };
+}
+
+/** Resolves when a statement beginning with `text` waits for a lock. */
+function waiting(url: string, text: string): Promise<void> {
+  const sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND btrim(query, E' \\n') LIKE $1 AND datname = current_database()";
+  return eventually(`${text} waits for a lock`, async () => (await execute(url, sql, [`${text}%`])).length > 0);
+}
+
+test("a renewal that waited for the row judges the old lease after the wait: it ran out meanwhile", async (t) => {
+  const fixture = await postgresFixture(t);
+  const { registry } = await fixture.open();
+  await registry.renew(me("alice"), TTL_MS);
+  const url = await migratedDatabase();
+  const blocker = await session(t, url);
+  await blocker.query("BEGIN");
+  await blocker.query("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 s' WHERE cell = $1", [fixture.cell]);
+  const renewal = registry.renew(me("alice"), TTL_MS);
+  await waiting(url, "WITH renewed");
+  await blocker.query("COMMIT");
+  assert.deepEqual(await renewal, { held: true, wasLive: false, accounts: [] });
+});
+
+test("a renewal that waited for longer than its ttl still gives a lease of the whole ttl", async (t) => {
+  const fixture = await postgresFixture(t);
+  const { registry } = await fixture.open();
+  await registry.renew(me("alice"), TTL_MS);
+  const url = await migratedDatabase();
+  const blocker = await session(t, url);
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 FOR UPDATE", [fixture.cell]);
+  const shortTtlMs = 100;
+  const renewal = registry.renew(me("alice"), shortTtlMs);
+  await waiting(url, "WITH renewed");
+  await blocker.query("SELECT pg_sleep(0.2)");
+  const [now] = await blocker.query("SELECT clock_timestamp()::text AS at");
+  await blocker.query("COMMIT");
+  await renewal;
+  const [row] = await execute(url, "SELECT lease_until >= $2::timestamptz + interval '100 ms' AS whole FROM nodes WHERE cell = $1", [fixture.cell, now?.["at"]]);
+  assert.equal(row?.["whole"], true);
+});
+
+test("a renewal that waited while another boot took the name is refused", async (t) => {
+  const fixture = await postgresFixture(t);
+  const { registry } = await fixture.open();
+  await registry.renew(me("alice"), TTL_MS);
+  const url = await migratedDatabase();
+  const blocker = await session(t, url);
+  await blocker.query("BEGIN");
+  await blocker.query("UPDATE nodes SET boot = 'other' WHERE cell = $1", [fixture.cell]);
+  const renewal = registry.renew(me("alice"), TTL_MS);
+  await waiting(url, "WITH renewed");
+  await blocker.query("COMMIT");
+  assert.equal((await renewal).held, false);
+});
+
+test("a claim whose snapshot is older than a rival's lease and claim takes nothing from it", async (t) => {
+  // In a database of its own, where reading `nodes` waits for an advisory lock: the claim's
+  // snapshot is taken, then a rival starts and claims, then the claim goes on.
+  const url = await freshDatabase(t);
+  const storage = await openStorage({ ...CONNECTION, url, cell: freshCell() });
+  t.after(() => storage.close());
+  await storage.directory.put([MASTER], []);
+  await storage.registry.renew(me("alice"), TTL_MS);
+  await execute(url, "ALTER TABLE nodes RENAME TO node_rows");
+  await execute(url, "CREATE FUNCTION wait_here() RETURNS boolean VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END'");
+  await execute(url, "CREATE VIEW nodes AS SELECT * FROM node_rows WHERE wait_here()");
+  const blocker = await session(t, url);
+  await blocker.query("SELECT pg_advisory_lock(42)");
+
+  const claim = storage.registry.claim(me("alice"), 1);
+  await waiting(url, "WITH seen");
+  await execute(url, "INSERT INTO node_rows (cell, node, boot, lease_until) SELECT cell, 'bob', 'b', clock_timestamp() + interval '1 h' FROM trading_accounts");
+  await execute(url, "UPDATE trading_accounts SET node = 'bob', boot = 'b', epoch = epoch + 1");
+  await blocker.query("SELECT pg_advisory_unlock(42)");
+
+  assert.deepEqual(await claim, []);
+  assert.deepEqual(await execute(url, "SELECT node, epoch::int FROM trading_accounts"), [{ node: "bob", epoch: 1 }]);
+});
+
+test("a claim passes over an account that another session holds, instead of waiting", async (t) => {
+  const fixture = await postgresFixture(t);
+  const { registry, directory } = await fixture.open();
+  await directory.put([MASTER, { ...MASTER, id: "second" as typeof MASTER.id, login: 2 }], []);
+  await registry.renew(me("alice"), TTL_MS);
+  const blocker = await session(t, await migratedDatabase());
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT 1 FROM trading_accounts WHERE cell = $1 AND id = 'master' FOR UPDATE", [fixture.cell]);
+  assert.deepEqual((await registry.claim(me("alice"), 9)).map(({ account }) => account), ["second"]);
+  await blocker.query("ROLLBACK");
+});
