@@ -33,7 +33,7 @@ export async function brokerCommand(options: BrokerCommandOptions): Promise<numb
   const host = options.host ?? DEFAULT_HOST;
   const config = options.config === undefined ? brokerConfigOf(DEFAULT_BROKER_CONFIG, "built-in configuration") : readBrokerConfig(options.config);
   const sinks = options.log === undefined ? [] : [new FileLogSink(options.log)];
-  const server = new BrokerServer({ ...BROKER_SERVER_DEFAULTS, ...config, clock: systemClock, timeBaseMs: systemClock.wallMs, logSinks: sinks });
+  const server = new BrokerServer({ ...BROKER_SERVER_DEFAULTS, ...config, clock: systemClock, timeBaseMs: () => systemClock.wallMs(), logSinks: sinks });
   server.setQuotes(config.quotes);
   const listening = await server.listen(port, host);
   report(config, `${host}:${listening}`, options.log);

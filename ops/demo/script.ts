@@ -1,0 +1,95 @@
+// Owns the script of a demo: all of a statement's trades as steps at the master's broker, in the
+// statement's own order.
+//
+// 1. The steps of one moment are one scene: a quote first, then what is done at it.
+// 2. A trade that its own stop or target ends is left to the broker.
+
+import type { SymbolName, Ticket } from "../../protocol/ids.ts";
+import type { PendingKind, Side } from "../../protocol/trades.ts";
+import type { Points, VolumeUnits } from "../../protocol/units.ts";
+import type { Statement } from "../statement/model.ts";
+import { pendingPath } from "./pendingPath.ts";
+import { pricePath, type Mark, type Stretch, type TradePath } from "./pricePath.ts";
+import { pendingRoles, tradeRoles, type Levels, type PendingRole, type TradeRole } from "./roles.ts";
+
+/** `role`: the statement's ticket of the trade or pending order. */
+export type Step =
+  | { readonly kind: "quote"; readonly symbol: SymbolName; readonly bid: Points; readonly ask: Points }
+  | ({ readonly kind: "open"; readonly role: Ticket; readonly symbol: SymbolName; readonly side: Side; readonly volume: VolumeUnits } & Levels)
+  | ({ readonly kind: "modify"; readonly role: Ticket } & Levels)
+  | { readonly kind: "part_close"; readonly role: Ticket; readonly volume: VolumeUnits }
+  | { readonly kind: "close"; readonly role: Ticket }
+  | ({ readonly kind: "place"; readonly role: Ticket; readonly symbol: SymbolName; readonly pending: PendingKind; readonly volume: VolumeUnits; readonly price: Points } & Levels)
+  | ({ readonly kind: "change"; readonly role: Ticket; readonly price: Points } & Levels)
+  | { readonly kind: "cancel"; readonly role: Ticket };
+
+export interface Scene {
+  /** The statement's time. */
+  readonly atMs: number;
+  readonly steps: readonly Step[];
+}
+
+export function scriptOf(statement: Statement): Scene[] {
+  const trades = tradeRoles(statement);
+  const pendings = pendingRoles(statement);
+  const scenes = statement.symbols.flatMap(({ symbol }) =>
+    symbolScenes(
+      trades.filter((trade) => trade.symbol === symbol),
+      pendings.filter((pending) => pending.symbol === symbol),
+      statement.toMs ?? 0,
+    ),
+  );
+  // Every symbol has a price before anything happens.
+  const openings = scenes.filter((scene) => scene.atMs === Number.NEGATIVE_INFINITY);
+  const rest = scenes.filter((scene) => scene.atMs !== Number.NEGATIVE_INFINITY).sort((a, b) => a.atMs - b.atMs);
+  return [{ atMs: rest[0]?.atMs ?? 0, steps: openings.flatMap((scene) => scene.steps) }, ...rest];
+}
+
+function symbolScenes(trades: readonly TradeRole[], pendings: readonly PendingRole[], endMs: number): Scene[] {
+  const path = pricePath(trades, pendings, endMs);
+  const { marks } = path;
+  const [first] = marks;
+  const symbol = trades[0]?.symbol ?? pendings[0]?.symbol;
+  if (first === undefined || symbol === undefined) return [];
+  const quote = (mark: Mark): Step => ({ kind: "quote", symbol, bid: mark.bid, ask: mark.ask });
+  const scenes = marks.map((mark) => ({ atMs: mark.atMs, steps: [quote(mark)] }));
+  const add = (index: number, step: Step): void => void scenes[index]?.steps.push(step);
+  for (const trade of path.trades) playTrade(trade, add);
+
+  const placings = pendings.map((pending): Scene => {
+    const { ticket: role, kind, volume } = pending;
+    const { placed, changed, removed } = pendingPath(marks, pending);
+    if (changed !== null) {
+      const { from, ...terms } = changed;
+      add(from, { kind: "change", role, ...terms });
+    }
+    if (removed !== null) add(removed, { kind: "cancel", role });
+    return { atMs: pending.placedMs, steps: [{ kind: "place", role, symbol, pending: kind, volume, ...placed }] };
+  });
+  // A pending is placed before the quotes of its own moment.
+  return [{ atMs: Number.NEGATIVE_INFINITY, steps: [quote(first)] }, ...placings, ...scenes];
+}
+
+function playTrade({ trade, stretches }: TradePath, add: (index: number, step: Step) => void): void {
+  const { ticket: role, symbol, side, volume } = trade;
+  let held: Levels | null = null;
+  for (const [number, stretch] of stretches.entries()) {
+    const changes = new Set([stretch.start, ...stretch.levels.map(({ from }) => from).sort((a, b) => a - b)]);
+    for (const index of changes) {
+      const levels = levelsAt(stretch, index);
+      if (held === null) add(index, { kind: "open", role, symbol, side, volume, ...levels });
+      else if (held.stopLoss !== levels.stopLoss || held.takeProfit !== levels.takeProfit) add(index, { kind: "modify", role, ...levels });
+      held = levels;
+    }
+    const closing = trade.closings[number];
+    if (closing === undefined || stretch.end === null) continue;
+    if (number + 1 < stretches.length) add(stretch.end, { kind: "part_close", role, volume: closing.volume });
+    // Invariant 2.
+    else if (closing.reason !== "stop_loss" && closing.reason !== "take_profit") add(stretch.end, { kind: "close", role });
+  }
+}
+
+function levelsAt({ levels }: Stretch, index: number): Levels {
+  const price = (name: keyof Levels): Points | null => levels.find((level) => level.name === name && level.from <= index)?.price ?? null;
+  return { stopLoss: price("stopLoss"), takeProfit: price("takeProfit") };
+}

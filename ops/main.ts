@@ -1,0 +1,75 @@
+// Owns the command line: which commands there are, their options, and their exit codes.
+//
+// 1. 0: what the command checks holds. 1: it does not. 2: bad usage or configuration, with one
+//    clear line.
+
+import { Command, CommanderError } from "commander";
+import { isLockstepError, messageOf } from "../protocol/errors.ts";
+import { systemClock } from "./clock.ts";
+import { brokerCommand, type BrokerCommandOptions } from "./commands/broker.ts";
+import { demoCommand, type DemoCommandOptions } from "./commands/demo.ts";
+import { postgresCommand } from "./commands/postgres.ts";
+import { statementCommand } from "./commands/statement.ts";
+import { openLogger } from "./logging.ts";
+
+const HELD = 0;
+const FAILED = 1;
+const USAGE = 2;
+
+export async function main(args: readonly string[]): Promise<number> {
+  let exitCode = HELD;
+  const program = commands(args, (code) => (exitCode = code));
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has written its own line, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? HELD : USAGE;
+    process.stderr.write(`lockstep: ${messageOf(error)}\n`);
+    if (isLockstepError(error, "configuration") || isLockstepError(error, "bad_statement") || isLockstepError(error, "invalid_value")) return USAGE;
+    if (!isLockstepError(error)) process.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
+    return FAILED;
+  }
+}
+
+function commands(args: readonly string[], exit: (code: number) => void): Command {
+  const program = new Command("lockstep")
+    .description("What a master account trades, every follower linked to it trades too: at once and exactly once.")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError("(lockstep --help shows the commands)");
+
+  program
+    .command("demo")
+    .description("the main job in one process: a statement's trades happen on a simulated master, followers copy them, an independent checker gives the verdict")
+    .option("--statement <file>", "an account statement (MetaTrader 4 HTML); default: the bundled one")
+    .option("--followers <n>", "how many followers copy", "6")
+    .option("--speed <x>", "seconds of the statement in one second, or max; default: the whole in about half a minute")
+    .option("--json", "one JSON object on standard output")
+    .action(async (options: DemoCommandOptions) => exit(await demoCommand(options, args)));
+
+  program
+    .command("statement <file>")
+    .description("reads an account statement and says what is in it")
+    .option("--json", "one JSON object on standard output")
+    .action(async (file: string, options: { readonly json?: boolean }) => exit(await statementCommand(file, { json: options.json === true })));
+
+  program
+    .command("broker")
+    .description("runs the simulated broker until it is told to stop")
+    .option("--config <file>", "accounts, instruments and quotes (JSON); default: one MT4 and one MT5 account with moving prices")
+    .option("--port <n>", "0 takes a free one; default: 9510")
+    .option("--host <address>", "default: 127.0.0.1")
+    .option("--log <file>", "where the broker's log goes: a file that is not there yet")
+    .action(async (options: BrokerCommandOptions) => exit(await brokerCommand(options)));
+
+  program
+    .command("postgres")
+    .description("runs the embedded PostgreSQL in the foreground and prints its URL")
+    .option("--json", "one JSON object on standard output")
+    .action(async (options: { readonly json?: boolean }) =>
+      exit(await postgresCommand(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
+    );
+
+  return program;
+}
