@@ -19,6 +19,7 @@ export async function statementCommand(file: string, options: { readonly json: b
 /** The summary for a person. */
 export function summaryTable(statement: Statement): string {
   const { format, positions, open, pendings, working, chains, ignored, symbols, from, to } = summarise(statement);
+  const filled = statement.filledPendings.length;
   const counts = Object.entries(ignored).map(([kind, count]) => `${count} ${kind}`);
   const withoutInnerLines = { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" };
   const table = new Table({ chars: withoutInnerLines, style: { head: [], border: [] }, wordWrap: true, colWidths: [26, 52] });
@@ -27,7 +28,7 @@ export function summaryTable(statement: Statement): string {
     ["broker time", from === null || to === null ? "no trades" : `${from} to ${to}`],
     ["closed positions", positions],
     ["open trades", open],
-    ["pendings in the history", pendings],
+    ["pendings in the history", filled === 0 ? pendings : `${pendings}, ${filled} of them filled`],
     ["working orders", working],
     ["part-closes", chains],
     ["symbols", symbols.join(", ")],

@@ -52,7 +52,7 @@ const ROLES: readonly Role[] = [
   { ...PLAIN, id: "f6", platform: "mt5", settings: { sizing: { mode: "fixed", volume: volumeFromLots("0.05") }, belowMinimum: "minimum", copyPendings: false } },
 ];
 
-const PLATFORM_OF = { "mt4-html": "mt4" } as const satisfies Record<StatementFormat, Platform>;
+const PLATFORM_OF = { "mt4-html": "mt4", "mt5-html": "mt5", "mt5-xlsx": "mt5" } as const satisfies Record<StatementFormat, Platform>;
 const MASTER_LOGIN = 100_001;
 const PASSWORD = "demo";
 const LARGEST = volumeFromLots("1000");

@@ -4,14 +4,18 @@
 // 1. Times are the broker's wall clock read as if it were UTC; nothing here knows the zone.
 // 2. A statement holds final stops: what stood when the trade ended, not what it was opened with.
 // 3. Prices of one symbol are all in points of the same digits: the most any row of it shows.
-// 4. A trade is in one list only, and what is in no list is counted in `ignored`.
+// 4. A trade is in one list only, and what is in no list is counted in `ignored`. A pending order that
+//    was filled is in `filledPendings`, and the trade that it became in `positions` or `open`:
+//    `filledAs` leads from the one to the other, so that nobody opens that trade a second time.
+// 5. A chain's rows follow each other by `chainTo`. On MT4 that is another ticket, on MT5 the same
+//    one: a ticket alone does not name a row. `wholeTrades` puts the rows together.
 
 import type { Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { CloseReason, PendingKind, RemovalReason, Side } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
 
 /** The formats that can be read. */
-export type StatementFormat = "mt4-html";
+export type StatementFormat = "mt4-html" | "mt5-html" | "mt5-xlsx";
 
 interface Order {
   readonly ticket: Ticket;
@@ -32,7 +36,7 @@ interface Trade extends Order {
   readonly side: Side;
   readonly openTimeMs: BrokerMs;
   readonly openPrice: Points;
-  /** The ticket that this one is the rest of, when that row is in this statement too. */
+  /** The ticket of the row that this one is the rest of (invariant 5), when that row is in this statement too. */
   readonly chainFrom: Ticket | null;
 }
 
@@ -45,9 +49,9 @@ export interface ClosedTrade extends Trade {
    * as every part-close is. A mark is believed even where the row shows no stop or target.
    */
   readonly closeReason: CloseReason;
-  /** The mark says that the price jumped over the stop or target. */
+  /** A mark says that the price jumped over the stop or target, or names another price than it closed at. */
   readonly gap: boolean;
-  /** The ticket that the rest lives on under, when that row is in this statement too. */
+  /** The ticket of the rest's row (invariant 5), when that row is in this statement too. */
   readonly chainTo: Ticket | null;
 }
 
@@ -62,20 +66,31 @@ interface Pending extends Order {
   readonly price: Points;
 }
 
-/** A pending order that ended without being filled; a filled one is a trade under the same ticket. */
+/** A pending order that ended without being filled. */
 export interface RemovedPending extends Pending {
   readonly removedTimeMs: BrokerMs;
   /** `cancelled` where the statement names no other reason. */
   readonly reason: RemovalReason;
   /** The broker's words, e.g. `deleted [no money]`. */
   readonly reasonText: string;
-  /** The market price at the removal. */
-  readonly marketPrice: Points;
+  /** The market price at the removal; null where the statement does not show it, as on MT5. */
+  readonly marketPrice: Points | null;
 }
 
+/** A pending order that became a trade. Only MT5 shows these: on MT4 a filled one is its trade, and nothing else. */
+export interface FilledPending extends Pending {
+  /** When its trade opened, else when the order ended. */
+  readonly filledTimeMs: BrokerMs;
+  /** Less than `volume` when it was filled in part and the rest removed. */
+  readonly filledVolume: VolumeUnits;
+  /** The ticket of the trade it became; null when that is not in this statement. */
+  readonly filledAs: Ticket | null;
+}
+
+/** On MT5 the `volume` is what still waits: a part may have been filled and be a trade under the same ticket. */
 export interface WorkingOrder extends Pending {
-  /** The market price when the statement was made. */
-  readonly marketPrice: Points;
+  /** The market price when the statement was made; null where the statement does not show it. */
+  readonly marketPrice: Points | null;
 }
 
 export interface StatementSymbol {
@@ -88,13 +103,15 @@ export interface Statement {
   /** Closed buys and sells, in the file's order like every list here. */
   readonly positions: readonly ClosedTrade[];
   readonly open: readonly OpenTrade[];
+  /** Pending orders of the history: those that were not filled, and those that were (invariant 4). */
   readonly pendings: readonly RemovedPending[];
+  readonly filledPendings: readonly FilledPending[];
   readonly working: readonly WorkingOrder[];
   /** Part-closes: links between two rows of this statement. A chain of three rows counts two. */
   readonly chains: number;
   /** Trades that name an earlier or later ticket which this statement does not hold; they stand as ordinary trades. */
   readonly unresolvedChains: readonly Ticket[];
-  /** Rows that are no trade, by kind (`balance`, `credit`, `close by`, ...). Titles and totals are not counted. */
+  /** Rows that are no trade, by kind (`balance`, `deal`, `market order`, `close by`, ...). Titles and totals are not counted. */
   readonly ignored: Readonly<Record<string, number>>;
   /** Of all trades and orders, by name. */
   readonly symbols: readonly StatementSymbol[];

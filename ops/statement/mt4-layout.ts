@@ -4,31 +4,20 @@
 //    words (English in every language) are what counts.
 // 2. Closed rows have a close time, open trades and working orders have none; sections are not looked at.
 
-import { LockstepError } from "../../protocol/errors.ts";
 import type { PendingKind, Side } from "../../protocol/trades.ts";
-import { cellAt, quoted, rowText, textAt } from "./rows.ts";
-import type { Row } from "./rows.ts";
+import { bookingName, orderType } from "./cells.ts";
+import { noStatement } from "./format.ts";
+import { cellAt, isTitle, onlyText, textAt } from "./grid.ts";
+import type { Row } from "./grid.ts";
+import { isCut, refuseCut } from "./html.ts";
 import { isTime } from "./values.ts";
 
 export const COLUMN = { ticket: 0, openTime: 1, type: 2, volume: 3, symbol: 4, price: 5, stopLoss: 6, takeProfit: 7, closeTime: 8, lastPrice: 9, outcome: 10 } as const;
 
-const ORDER_TYPES: ReadonlyMap<string, Side | PendingKind> = new Map<string, Side | PendingKind>([
-  ["buy", "buy"],
-  ["sell", "sell"],
-  ["buy limit", "buy_limit"],
-  ["sell limit", "sell_limit"],
-  ["buy stop", "buy_stop"],
-  ["sell stop", "sell_stop"],
-]);
-
 /** Builds without the Taxes column have 13. */
 const MIN_TRADE_WIDTH = 13;
-/** A title goes across the table; the summary has narrow bold texts too. */
-const MIN_TITLE_SPAN = 10;
 /** The columns of a pending order up to its market price. */
 const MIN_PENDING_WIDTH = 10;
-/** Type words go into reports; no real one is longer. */
-const MAX_TYPE_LENGTH = 40;
 /** The header of the working orders has the fewest. */
 const FEWEST_NAMES = 9;
 
@@ -39,7 +28,7 @@ export type RowKind =
   /** One text alone, not bold: a comment if it follows a trade. */
   | { readonly kind: "text"; readonly text: string }
   /** One bold text alone across the table: a section's title. */
-  | { readonly kind: "title"; readonly text: string }
+  | { readonly kind: "title" }
   /** Column names. Those of the open trades have a gap where the close time would be: no other table has. */
   | { readonly kind: "header"; readonly openTrades: boolean }
   /** A trade's type word in a row that is not laid out as MT4 does it. */
@@ -53,24 +42,24 @@ export interface KnownRow {
 }
 
 export function rowKind(row: Row): RowKind {
-  const filled = row.cells.filter((cell) => cell.text !== "");
-  const [only] = filled;
-  if (only !== undefined && filled.length === 1) {
+  const only = onlyText(row);
+  if (only !== null) {
     if (!only.bold) return { kind: "text", text: only.text };
-    return only.span >= MIN_TITLE_SPAN ? { kind: "title", text: only.text } : { kind: "other" };
+    return { kind: isTitle(only) ? "title" : "other" };
   }
   if (isTime(textAt(row, COLUMN.openTime))) {
-    const name = textAt(row, COLUMN.type).toLowerCase();
-    const type = ORDER_TYPES.get(name);
-    if (type === undefined) return { kind: "booking", name: name === "" ? "row without a type" : name.slice(0, MAX_TYPE_LENGTH) };
+    const word = textAt(row, COLUMN.type);
+    const type = orderType(word);
+    if (type === undefined) return { kind: "booking", name: bookingName(word) };
     const needed = type === "buy" || type === "sell" ? MIN_TRADE_WIDTH : MIN_PENDING_WIDTH;
     if (row.width >= needed) return { kind: "order", type };
-    return { kind: "foreign", why: `a ${JSON.stringify(name)} row of ${row.width} columns, and MT4 writes 13 or 14` };
+    return { kind: "foreign", why: `a ${JSON.stringify(word)} row of ${row.width} columns, and MT4 writes 13 or 14` };
   }
-  if (row.cells.some((cell) => ORDER_TYPES.has(cell.text.toLowerCase()))) {
+  if (row.cells.some((cell) => orderType(cell.text) !== undefined)) {
     const why = isTime(textAt(row, 0)) ? "a row that begins with its time, as in an MT5 report" : "a trade without an open time in its second column";
     return { kind: "foreign", why };
   }
+  const filled = row.cells.filter((cell) => cell.text !== "");
   const named = filled.length >= FEWEST_NAMES && filled.every((cell) => /\p{L}/u.test(cell.text));
   return named ? { kind: "header", openTrades: cellAt(row, COLUMN.closeTime)?.text === "" } : { kind: "other" };
 }
@@ -86,20 +75,8 @@ export function checkWhole(html: string, rows: readonly KnownRow[], name: string
   const isEvidence = (kind: RowKind): boolean => kind.kind === "order" || (kind.kind === "header" && (kind.openTrades || cut));
   if (!kinds.some(isEvidence)) {
     const foreign = kinds.find((each) => each.kind === "foreign");
-    const found = foreign === undefined ? "HTML with a table, but no row of trades and no column header as MT4 writes them" : foreign.why;
-    throw new LockstepError("bad_statement", `${name}: expected an MT4 HTML statement, found ${found}${cut ? "; the file also ends in the middle" : ""}`);
+    const found = foreign === undefined ? "HTML with a table, but no row of trades and no column header as MT4 or MT5 write them" : foreign.why;
+    throw noStatement(name, `${found}${cut ? "; the file also ends in the middle" : ""}`);
   }
-  if (!cut) return;
-  const title = kinds.findLast((each) => each.kind === "title");
-  const last = rows.at(-1)?.row;
-  const section = title === undefined ? "" : ` in the section ${quoted(title.text)}`;
-  const place = last === undefined ? "" : `, line ${last.line}; the last table row is ${quoted(rowText(last))}`;
-  throw new LockstepError("bad_statement", `${name}: the statement is cut${section}${place}`);
-}
-
-/** MT4 ends every statement with `</table>` and `</html>`; a part of one that was mailed on may have no page around it. */
-function isCut(html: string): boolean {
-  const count = (pattern: RegExp): number => html.match(pattern)?.length ?? 0;
-  const pageIsOpen = /<html\b/i.test(html) && !/<\/(?:html|body)\s*>/i.test(html);
-  return pageIsOpen || count(/<table\b/gi) > count(/<\/table\s*>/gi);
+  refuseCut(html, rows.map(({ row }) => row), name);
 }

@@ -2,9 +2,13 @@
 
 import { readFile } from "node:fs/promises";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
-import { detectFormat } from "./format.ts";
+import { detectFile } from "./format.ts";
+import { readRows, refuseCut } from "./html.ts";
 import type { Statement } from "./model.ts";
 import { readMt4Html } from "./mt4-html.ts";
+import { beginsLikeMt5 } from "./mt5-layout.ts";
+import { readMt5Report } from "./mt5-report.ts";
+import { readWorkbook } from "./workbook.ts";
 
 /** Years of trades are a few MiB. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -16,10 +20,16 @@ const MAX_BYTES = 32 * 1024 * 1024;
  */
 export function readStatement(bytes: Uint8Array, name: string): Statement {
   if (bytes.length > MAX_BYTES) throw new LockstepError("bad_statement", `${name}: ${bytes.length} bytes, a statement has at most ${MAX_BYTES}`);
-  const source = detectFormat(bytes, name);
-  switch (source.format) {
-    case "mt4-html":
-      return readMt4Html(source.html, name);
+  const file = detectFile(bytes, name);
+  switch (file.kind) {
+    case "html": {
+      const rows = readRows(file.html);
+      if (!beginsLikeMt5(rows)) return readMt4Html(file.html, rows, name);
+      refuseCut(file.html, rows, name);
+      return readMt5Report("mt5-html", rows, name);
+    }
+    case "zip":
+      return readMt5Report("mt5-xlsx", readWorkbook(file.bytes, name), name);
   }
 }
 

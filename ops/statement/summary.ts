@@ -8,7 +8,7 @@ export interface StatementSummary {
   /** Closed buys and sells. */
   readonly positions: number;
   readonly open: number;
-  /** Pending orders in the history. */
+  /** Pending orders in the history, filled ones too where the statement shows them. */
   readonly pendings: number;
   readonly working: number;
   /** Part-closes. */
@@ -22,12 +22,12 @@ export interface StatementSummary {
 }
 
 export function summarise(statement: Statement): StatementSummary {
-  const { format, positions, open, pendings, working, chains, ignored, symbols, fromMs, toMs } = statement;
+  const { format, positions, open, pendings, filledPendings, working, chains, ignored, symbols, fromMs, toMs } = statement;
   return {
     format,
     positions: positions.length,
     open: open.length,
-    pendings: pendings.length,
+    pendings: pendings.length + filledPendings.length,
     working: working.length,
     chains,
     ignored,

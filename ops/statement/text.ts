@@ -1,5 +1,5 @@
-// Owns the way from a file's bytes to its text: byte order mark, then the charset the page names,
-// then UTF-8, and what is not UTF-8 either is Western European.
+// Owns the way from bytes to text. A page: byte order mark, then the charset the page names, then
+// UTF-8, and what is not UTF-8 either is Western European. XML in a workbook: UTF-16 or UTF-8.
 
 import { TextDecoder } from "node:util";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
@@ -28,12 +28,18 @@ export function decodeText(bytes: Uint8Array, name: string): string {
   }
 }
 
+/**
+ * The text of an XML part, without its byte order mark.
+ * @throws TypeError when the bytes are not of the charset that they begin in.
+ */
+export const decodeXml = (bytes: Uint8Array): string => new TextDecoder(charsetOfMark(bytes) ?? "utf-8", { fatal: true }).decode(bytes);
+
 function charsetOfMark(bytes: Uint8Array): string | null {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
   if (first === 0xff && second === 0xfe) return "utf-16le";
   if (first === 0xfe && second === 0xff) return "utf-16be";
-  // No mark, but every HTML file begins with an ASCII character.
+  // No mark, but every page or XML part begins with an ASCII character.
   if (first === 0x3c && second === 0x00) return "utf-16le";
   if (first === 0x00 && second === 0x3c) return "utf-16be";
   return null;

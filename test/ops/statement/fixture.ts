@@ -1,6 +1,7 @@
 // Owns where the statement fixtures lie and how the tests find a trade in one.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Statement } from "../../../ops/statement/model.ts";
 import { readStatement } from "../../../ops/statement/read.ts";
@@ -13,7 +14,7 @@ export const readFixture = (file: string): Statement => readStatement(fixtureByt
 
 export const demoFile = fileURLToPath(new URL("ops/demo/statement.htm", ROOT));
 /** Real statements, next to the repository where somebody has them. */
-export const realFolder = fileURLToPath(new URL("../shared/data/", ROOT));
+export const realFolder = join(fileURLToPath(ROOT), "..", "shared", "data");
 
 /** The one row of a list with this ticket. */
 export function byTicket<T extends { readonly ticket: number }>(list: readonly T[], ticket: number): T {

@@ -1,33 +1,13 @@
-// Owns the way from HTML to rows of cells on a grid of columns.
+// Owns the way from HTML to rows of cells, and the answer to "is the page cut?".
 //
 // 1. Rows come in the order of the text, whatever the nesting: statements leave tags open, and
 //    some totals stand in cells outside any row.
-// 2. A cell knows the column it begins at, so that a `colspan` before it moves nothing.
 
 import { HTMLElement, NodeType, parse } from "node-html-parser";
 import type { Node } from "node-html-parser";
-
-export interface Cell {
-  /** The grid column it begins at, from 0. */
-  readonly column: number;
-  /** Columns it covers. */
-  readonly span: number;
-  /** Trimmed, entities decoded; a `&nbsp;` cell is empty. */
-  readonly text: string;
-  readonly title: string;
-  readonly bold: boolean;
-}
-
-export interface Row {
-  readonly cells: readonly Cell[];
-  /** Columns that all its cells cover. */
-  readonly width: number;
-  /** Where it begins in the text, counted from 1. */
-  readonly line: number;
-}
-
-/** No statement has wider cells; a larger `colspan` is noise. */
-const MAX_SPAN = 64;
+import { LockstepError } from "../../protocol/errors.ts";
+import { isTitle, MAX_COLUMNS, onlyText, quoted, rowText } from "./grid.ts";
+import type { Cell, Row } from "./grid.ts";
 
 interface Draft {
   /** The row's own element; null for cells outside any row. */
@@ -105,21 +85,32 @@ function placed(draft: Draft): Row {
   let column = 0;
   const cells = draft.cells.map(({ element, text, bold }): Cell => {
     const asked = Number.parseInt(element.getAttribute("colspan") ?? "1", 10);
-    const span = asked >= 1 && asked <= MAX_SPAN ? asked : 1;
-    const cell: Cell = { column, span, text: text.trim(), title: (element.getAttribute("title") ?? "").trim(), bold };
-    column += span; // Invariant 2.
+    const span = asked >= 1 && asked <= MAX_COLUMNS ? asked : 1;
+    const cell: Cell = { column, span, text: text.trim(), title: (element.getAttribute("title") ?? "").trim(), bold, hidden: isHidden(element) };
+    column += span;
     return cell;
   });
-  return { cells, width: column, line: draft.line };
+  return { cells, width: column, place: `line ${draft.line}` };
 }
 
-/** The cell that begins at a column, or null. */
-export const cellAt = (row: Row, column: number): Cell | null => row.cells.find((cell) => cell.column === column) ?? null;
-/** The text of the cell that begins at a column; empty where none does. */
-export const textAt = (row: Row, column: number): string => cellAt(row, column)?.text ?? "";
-/** The text of all cells, for a person. */
-export const rowText = (row: Row): string => row.cells.map((cell) => cell.text).filter((text) => text !== "").join(" | ");
+function isHidden(element: HTMLElement): boolean {
+  const classes = (element.getAttribute("class") ?? "").toLowerCase().split(/\s+/);
+  return classes.includes("hidden") || /display\s*:\s*none/i.test(element.getAttribute("style") ?? "");
+}
 
-const MAX_QUOTED = 60;
-/** A piece of the file in an error's one line. */
-export const quoted = (text: string): string => JSON.stringify(text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}...`);
+/** Terminals end every page with `</table>` and `</html>`; a part of one that was mailed on may have no page around it. */
+export function isCut(html: string): boolean {
+  const count = (pattern: RegExp): number => html.match(pattern)?.length ?? 0;
+  const pageIsOpen = /<html\b/i.test(html) && !/<\/(?:html|body)\s*>/i.test(html);
+  return pageIsOpen || count(/<table\b/gi) > count(/<\/table\s*>/gi);
+}
+
+/** @throws LockstepError `bad_statement` when the page is cut, naming the place. */
+export function refuseCut(html: string, rows: readonly Row[], name: string): void {
+  if (!isCut(html)) return;
+  const title = rows.flatMap((row) => onlyText(row) ?? []).findLast(isTitle);
+  const last = rows.at(-1);
+  const section = title === undefined ? "" : ` in the section ${quoted(title.text)}`;
+  const place = last === undefined ? "" : `, ${last.place}; the last table row is ${quoted(rowText(last))}`;
+  throw new LockstepError("bad_statement", `${name}: the statement is cut${section}${place}`);
+}

@@ -6,15 +6,15 @@
 
 import type { Magic, Ticket } from "../../protocol/ids.ts";
 import { chainFrom, chainTo } from "../../protocol/tags.ts";
-import type { CloseReason, RemovalReason } from "../../protocol/trades.ts";
+import type { RemovalReason } from "../../protocol/trades.ts";
+import type { CloseMark } from "./raw.ts";
 
 export interface TradeComment {
   readonly magic: Magic | null;
   /** The trader's own text. */
   readonly own: string;
   /** Null where no mark says why it was closed. */
-  readonly closeReason: Exclude<CloseReason, "manual"> | null;
-  readonly gap: boolean;
+  readonly mark: CloseMark | null;
   readonly chainFrom: Ticket | null;
   readonly chainTo: Ticket | null;
   /** The counterpart of a close-by: its volume and profit are in the other row. */
@@ -45,21 +45,16 @@ function magicAndRest(text: string): { readonly magic: Magic | null; readonly re
 
 export function readTradeComment(text: string): TradeComment {
   const { magic, rest } = magicAndRest(text);
-  const mark = STOP_OR_TARGET.exec(rest) ?? FILLED_STOP_OR_TARGET.exec(rest);
-  const stopOut = mark === null ? STOP_OUT.exec(rest) : null;
-  const before = rest.slice(0, (mark ?? stopOut)?.index).trim();
+  const level = STOP_OR_TARGET.exec(rest) ?? FILLED_STOP_OR_TARGET.exec(rest);
+  const stopOut = level === null ? STOP_OUT.exec(rest) : null;
+  const before = rest.slice(0, (level ?? stopOut)?.index).trim();
   const from = chainFrom(before);
   const to = chainTo(before);
   const closeBy = CLOSE_BY.test(before);
-  return {
-    magic,
-    own: from !== null || to !== null || closeBy ? "" : before,
-    closeReason: mark !== null ? (mark[1]?.toLowerCase() === "sl" ? "stop_loss" : "take_profit") : stopOut !== null ? "stop_out" : null,
-    gap: mark?.[2] !== undefined,
-    chainFrom: from,
-    chainTo: to,
-    closeBy,
-  };
+  let mark: CloseMark | null = null;
+  if (level !== null) mark = { reason: level[1]?.toLowerCase() === "sl" ? "stop_loss" : "take_profit", gap: level[2] !== undefined };
+  else if (stopOut !== null) mark = { reason: "stop_out", gap: false };
+  return { magic, own: from !== null || to !== null || closeBy ? "" : before, mark, chainFrom: from, chainTo: to, closeBy };
 }
 
 /** `outcome`: the words in the row's own outcome cell, empty where it has none. */
