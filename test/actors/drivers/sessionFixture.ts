@@ -30,6 +30,7 @@ export const PART_CLOSE: Order = { kind: "close", ticket: 50 as Ticket, symbol: 
 
 export const position = (ticket: number, comment = ""): Position => ({
   ticket: ticket as Ticket,
+  identifier: ticket as Ticket,
   symbol: EURUSD.symbol,
   digits: 5,
   side: "buy",

@@ -1,4 +1,4 @@
-// What both kinds of sessions promise, on real sockets.
+// Owns the tests of what both kinds of sessions promise, on real sockets.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";

@@ -1,4 +1,4 @@
-// One scenario of the executor in a process of its own, whose pool has the size that
+// Owns one scenario of the executor in a process of its own, whose pool has the size that
 // UV_THREADPOOL_SIZE asked for. Prints one JSON object.
 
 import { connect } from "node:net";

@@ -1,0 +1,206 @@
+// Owns the decision for one trade on one link: what the master holds now, what the copy is now,
+// and from these the one next order, or the reason why there is none. No clock, no I/O.
+//
+// 1. It looks at the state, not at the event: a lost, doubled or overtaken tick changes nothing
+//    about what is right now, and two quick changes become one order.
+// 2. A pair that is ended or not settled gets no order.
+// 3. Only a trade without a pair may open, and only `opening` allows it.
+// 4. Closes come before modifies.
+
+import type { Link } from "../../protocol/accounts.ts";
+import type { Order } from "../../protocol/orders.ts";
+import type { Pair } from "../../protocol/pairs.ts";
+import type { ReasonDetail, SkipReason } from "../../protocol/reasons.ts";
+import { masterTicketOfComment, tagComment } from "../../protocol/tags.ts";
+import type { MasterPending, MasterPosition } from "../../protocol/ticks.ts";
+import { pendingSide, type Quote, type SymbolSpec } from "../../protocol/trades.ts";
+import { unreachable } from "../../protocol/errors.ts";
+import { NO_VOLUME, priceText, rescalePoints, type BrokerMs, type WallMs } from "../../protocol/units.ts";
+import { sendingPair, skippedPair, type RowStart } from "./pairRow.ts";
+import { NO_STOPS, pointsAgainst, sameStops, stopsAt, worstPrice, type Stops } from "./prices.ts";
+import { copyVolume, volumeToClose } from "./sizing.ts";
+
+/** What the master holds of one trade. */
+export type Target =
+  | { readonly kind: "position"; readonly position: MasterPosition }
+  | { readonly kind: "pending"; readonly pending: MasterPending }
+  | { readonly kind: "gone"; readonly reason: "master_closed" | "master_cancelled" };
+
+/** The master's side of an open or placed trade, by its broker's clock. */
+export const openedAtMs = (target: Exclude<Target, { kind: "gone" }>): BrokerMs => (target.kind === "position" ? target.position.openTimeMs : target.pending.placedTimeMs);
+
+/** How old the master's open is, and whether it comes to us as news or was found afterwards. */
+export interface Opening {
+  readonly late: boolean;
+  /** Two readings of the master broker's clock. */
+  readonly ageMs: number;
+}
+
+/** The follower's side of the market for this trade. */
+export interface Market {
+  readonly symbol: Pair["symbol"];
+  /** Null: its broker has no such symbol. */
+  readonly spec: SymbolSpec | null;
+  readonly quote: Quote | null;
+}
+
+export interface DecideInput {
+  readonly link: Link;
+  readonly target: Target;
+  readonly pair: Pair | null;
+  readonly market: Market;
+  readonly opening: Opening;
+  /** Open and place without stops: the broker refused them once, they are set by a modify afterwards. */
+  readonly plain: boolean;
+  readonly nowMs: WallMs;
+}
+
+export type Decision =
+  | { readonly kind: "nothing" }
+  /** `pair`: the row as it is once the order is on its way. */
+  | { readonly kind: "order"; readonly order: Order; readonly pair: Pair }
+  /** Not copied, and why: `pair` is ended by it. */
+  | { readonly kind: "skip"; readonly pair: Pair };
+
+const NOTHING: Decision = { kind: "nothing" };
+
+export function decide(input: DecideInput): Decision {
+  const { target, pair } = input;
+  if (pair === null) {
+    switch (target.kind) {
+      case "position":
+        return openPosition(input, target.position);
+      case "pending":
+        return placePending(input, target.pending);
+      case "gone":
+        return NOTHING;
+      default:
+        return unreachable(target);
+    }
+  }
+  if (pair.status !== "Open" || pair.followerTicket === null) return NOTHING;
+  const ticket = pair.followerTicket;
+  switch (target.kind) {
+    case "gone":
+      return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order(pair, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
+    case "position":
+      // Our own pending fills by its own broker's quotes; until then there is nothing to close or modify.
+      return pair.holds === "position" ? followPosition(input, pair, target.position) : NOTHING;
+    case "pending":
+      return pair.holds === "pending" ? followPending(input, pair, target.pending) : NOTHING;
+    default:
+      return unreachable(target);
+  }
+}
+
+const order = (pair: Pair, next: Order): Decision => ({ kind: "order", order: next, pair });
+
+function openPosition(input: DecideInput, position: MasterPosition): Decision {
+  const { link, market, opening } = input;
+  const refused = opensNothing(input, position);
+  if (refused !== null) return skip(input, position, refused.reason, refused.detail);
+  const { spec, quote } = market;
+  if (spec === null) return skip(input, position, "symbol_unknown", { followerSymbol: market.symbol });
+  if (quote === null) return skip(input, position, "no_quote", { followerSymbol: market.symbol });
+  if (opening.ageMs > link.settings.ageLimitMs) return skip(input, position, "too_old", { ageMs: opening.ageMs, ageLimitMs: link.settings.ageLimitMs });
+  const sized = copyVolume(link.settings, position.volume, spec);
+  if (sized.kind === "skip") return skip(input, position, sized.reason, sized.detail);
+
+  const masterPrice = rescalePoints(position.openPrice, position.digits, spec.digits);
+  const againstPoints = pointsAgainst(position.side, masterPrice, quote);
+  if (againstPoints > link.settings.slippagePoints) {
+    const reason = opening.late ? "late_open_price_moved" : "price_moved";
+    return skip(input, position, reason, { againstPoints, slippagePoints: link.settings.slippagePoints, masterPrice: priceText(masterPrice, spec.digits) });
+  }
+  const stops = openingStops(input, spec, position);
+  const pair = sendingPair({ ...rowStart(input, position), volume: sized.volume });
+  return order(pair, {
+    kind: "open",
+    symbol: market.symbol,
+    side: position.side,
+    volume: sized.volume,
+    priceLimit: worstPrice(position.side, masterPrice, link.settings.slippagePoints),
+    ...stops,
+    magic: link.magic,
+    comment: tagComment(position.masterTicket),
+  });
+}
+
+function placePending(input: DecideInput, pending: MasterPending): Decision {
+  const { link, market } = input;
+  // Copied as a market order when it fills.
+  if (!link.settings.copyPendings) return NOTHING;
+  const refused = opensNothing(input, pending);
+  if (refused !== null) return skip(input, pending, refused.reason, refused.detail);
+  const { spec } = market;
+  if (spec === null) return skip(input, pending, "symbol_unknown", { followerSymbol: market.symbol });
+  const sized = copyVolume(link.settings, pending.volume, spec);
+  if (sized.kind === "skip") return skip(input, pending, sized.reason, sized.detail);
+  const pair = sendingPair({ ...rowStart(input, pending), volume: sized.volume });
+  return order(pair, {
+    kind: "place",
+    symbol: market.symbol,
+    pending: pending.kind,
+    volume: sized.volume,
+    price: rescalePoints(pending.price, pending.digits, spec.digits),
+    ...openingStops(input, spec, pending),
+    magic: link.magic,
+    comment: tagComment(pending.masterTicket),
+  });
+}
+
+/** What forbids a new copy whatever the market; closes are never stopped by it. */
+function opensNothing({ link }: DecideInput, trade: MasterPosition | MasterPending): { reason: SkipReason; detail: ReasonDetail } | null {
+  if (!link.enabled) return { reason: "link_off", detail: {} };
+  // No loops: a trade that carries a tag is somebody's copy already.
+  if (masterTicketOfComment(trade.comment) !== null) return { reason: "own_tag", detail: { comment: trade.comment, magic: trade.magic } };
+  return null;
+}
+
+function openingStops(input: DecideInput, spec: SymbolSpec, master: Stops & { readonly digits: number }): Stops {
+  return input.link.settings.copyStops && !input.plain ? stopsAt(spec, master) : NO_STOPS;
+}
+
+function followPosition(input: DecideInput, pair: Pair, position: MasterPosition): Decision {
+  const { link, market } = input;
+  if (market.spec === null || pair.followerTicket === null) return NOTHING;
+  const share = { initialVolume: pair.initialVolume, masterInitialVolume: pair.masterInitialVolume, masterVolume: position.volume };
+  const volume = volumeToClose(share, pair.volume, market.spec);
+  if (volume !== NO_VOLUME) {
+    return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket: pair.followerTicket, symbol: pair.symbol, volume, part: volume < pair.volume });
+  }
+  const stops = stopsAt(market.spec, position);
+  if (!link.settings.copyStops || sameStops(stops, pair)) return NOTHING;
+  return order(pair, { kind: "modify", ticket: pair.followerTicket, symbol: pair.symbol, ...stops });
+}
+
+function followPending(input: DecideInput, pair: Pair, pending: MasterPending): Decision {
+  const { link, market } = input;
+  if (market.spec === null || pair.followerTicket === null) return NOTHING;
+  const price = rescalePoints(pending.price, pending.digits, market.spec.digits);
+  const stops = link.settings.copyStops ? stopsAt(market.spec, pending) : { stopLoss: pair.stopLoss, takeProfit: pair.takeProfit };
+  if (price === pair.openPrice && sameStops(stops, pair)) return NOTHING;
+  return order(pair, { kind: "change", ticket: pair.followerTicket, symbol: pair.symbol, price, ...stops });
+}
+
+/** The row of a trade that is not copied, and why. */
+function skip(input: RowContext, trade: MasterPosition | MasterPending, reason: SkipReason, detail: ReasonDetail): Decision {
+  return { kind: "skip", pair: skippedPair(rowStart(input, trade), reason, detail) };
+}
+
+export type RowContext = Pick<DecideInput, "link" | "market" | "nowMs">;
+
+/** The fields that a trade's row has from the start, in the follower's digits where it has the symbol. */
+export function rowStart({ link, market, nowMs }: RowContext, trade: MasterPosition | MasterPending): Omit<RowStart, "volume"> {
+  const pending = "kind" in trade;
+  return {
+    link,
+    masterTicket: trade.masterTicket,
+    holds: pending ? "pending" : "position",
+    side: pending ? pendingSide(trade.kind) : trade.side,
+    symbol: market.symbol,
+    digits: market.spec?.digits ?? trade.digits,
+    masterVolume: trade.volume,
+    nowMs,
+  };
+}

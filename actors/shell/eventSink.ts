@@ -1,0 +1,96 @@
+// Owns the way of a follower's facts to the log: numbered in order, encoded off the hot path, kept
+// in a bounded buffer while the log takes nothing.
+//
+// 1. Nothing here is awaited by anything that trades.
+// 2. Facts are kept in order; when the buffer is full the newest is refused and counted, and its
+//    pair is marked dirty by the caller, whose next row of the pair contains it.
+// 3. A fact that the log lost is handed over again, behind the newer ones: versions put rows in order.
+
+import { encode, PAIR_EVENT } from "../../protocol/codec.ts";
+import { isLockstepError, LockstepError } from "../../protocol/errors.ts";
+import type { PairEvent } from "../../protocol/pairs.ts";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { Producer } from "../../protocol/ports/log.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import { partitionOf } from "../../protocol/topics.ts";
+
+export interface EventSinkOptions {
+  readonly producer: Producer;
+  readonly topic: string;
+  readonly partitions: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Events that may wait for the producer. */
+  readonly capacity: number;
+  /** Pause before a full producer is tried again. */
+  readonly retryMs: number;
+}
+
+interface Waiting {
+  readonly event: PairEvent;
+  readonly onSettled: ((error: Error | null) => void) | undefined;
+}
+
+export class EventSink {
+  readonly #options: EventSinkOptions;
+  #waiting: Waiting[] = [];
+  #scheduled = false;
+
+  constructor(options: EventSinkOptions) {
+    this.#options = options;
+  }
+
+  /** False: the buffer is full, the event was not taken. */
+  publish(event: PairEvent, onSettled?: (error: Error | null) => void): boolean {
+    if (this.#waiting.length >= this.#options.capacity) {
+      this.#options.metrics.count("events_waiting_full");
+      return false;
+    }
+    this.#waiting.push({ event, onSettled });
+    this.#schedule(0);
+    return true;
+  }
+
+  /** Resolves when all that was published is settled in the log. */
+  async flush(): Promise<void> {
+    const { clock, retryMs } = this.#options;
+    while (this.#waiting.length > 0) await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
+    await this.#options.producer.flush();
+  }
+
+  #forward(): void {
+    const { producer, topic, partitions, retryMs } = this.#options;
+    this.#scheduled = false;
+    const waiting = this.#waiting;
+    // What comes meanwhile, also what a producer settles at once, waits behind.
+    this.#waiting = [];
+    let taken = 0;
+    for (const { event, onSettled = (error: Error | null) => this.#settled(event, error) } of waiting) {
+      const result = producer.append(
+        { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encode(PAIR_EVENT, event) },
+        onSettled,
+      );
+      if (result === "full") break;
+      if (result === "stopped") onSettled(new LockstepError("stopped", "the log's producer is stopped"));
+      taken++;
+    }
+    this.#waiting = [...waiting.slice(taken), ...this.#waiting];
+    if (this.#waiting.length > 0) this.#schedule(retryMs);
+  }
+
+  /** Invariant 3; who gave an `onSettled` decides itself. */
+  #settled(event: PairEvent, error: Error | null): void {
+    const { capacity, metrics, retryMs } = this.#options;
+    if (error === null || isLockstepError(error, "stopped")) return;
+    if (this.#waiting.length >= capacity) return metrics.count("events_waiting_full");
+    this.#waiting.push({ event, onSettled: undefined });
+    this.#schedule(retryMs);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    if (delayMs === 0) this.#options.clock.soon(() => this.#forward());
+    else this.#options.clock.after(delayMs, () => this.#forward());
+  }
+}

@@ -1,0 +1,311 @@
+// Owns one leased follower: its mailbox and its broker session, and the order in which decisions
+// are carried out. What to do is decided by the core (decide, plan, settle, retry).
+//
+// 1. One message at a time; nothing here awaits. Answers of calls come back as messages.
+// 2. Between a tick and its order call stand neither the log nor the database: the order carries
+//    its own tag, its row is published afterwards.
+// 3. New ticks are traded only after a plan was carried out on a synced book and snapshot.
+// 4. A trade without a pair is opened by its own opening tick or by a plan, and by nothing else.
+
+import type { Account } from "../../protocol/accounts.ts";
+import type { AccountId, Epoch } from "../../protocol/ids.ts";
+import { isLive } from "../../protocol/pairs.ts";
+import type { SessionEvent } from "../../protocol/ports/broker.ts";
+import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { TickBody } from "../../protocol/ticks.ts";
+import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
+import { unreachable } from "../../protocol/errors.ts";
+import type { Order } from "../../protocol/orders.ts";
+import type { WallMs } from "../../protocol/units.ts";
+import { decide, rowStart } from "../core/decide.ts";
+import { samePair, skippedPair } from "../core/pairRow.ts";
+import type { Action } from "../core/plan.ts";
+import { afterChange, concerns } from "../core/settle.ts";
+import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
+import { LinkCopies, type Copy } from "./linkCopies.ts";
+import { Mailbox, type TellResult } from "./mailbox.ts";
+import { marketOf } from "./market.ts";
+import { LOOK_AFTER_MS, OrderDesk } from "./orderDesk.ts";
+import { PairLedger } from "./pairLedger.ts";
+import { Reconciler } from "./reconciler.ts";
+
+export class FollowerActor {
+  readonly account: Account;
+  readonly epoch: Epoch;
+  readonly #options: FollowerOptions;
+  readonly #mailbox: Mailbox<FollowerMessage>;
+  readonly #states: readonly LinkCopies[];
+  readonly #ledger: PairLedger;
+  readonly #reconciler: Reconciler;
+  readonly #desk: OrderDesk;
+  #connected = false;
+  #stopping = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.account = options.account;
+    this.epoch = options.permit.epoch;
+    this.#mailbox = new Mailbox({ capacity: options.limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
+    this.#ledger = new PairLedger(this.account.id, this.epoch, options.events, options.numbers, () => this.#reconciler.look("event not published", LOOK_AFTER_MS));
+    this.#reconciler = new Reconciler({ ...options, ask: (message) => this.#mailbox.tellAnswer(message), changes: () => this.#ledger.changes });
+    this.#desk = new OrderDesk({
+      ...options,
+      ledger: this.#ledger,
+      reconciler: this.#reconciler,
+      tellAnswer: (message) => this.#mailbox.tellAnswer(message),
+      evaluate: (state, copy) => this.#evaluate(state, copy, null),
+    });
+    this.#states = options.links.map((link) => new LinkCopies(link));
+    for (const row of options.rows) this.#remember(row);
+  }
+
+  /** Publishes the marker of this ownership, and connects once the log has it. */
+  start(): void {
+    const { account, session, logger } = this.#options;
+    this.#ledger.adopt((error) => {
+      if (error !== null) logger.warn({ follower: account.id, error: error.message }, "marker not acknowledged by the log");
+      if (!this.#stopping) session.open((event) => this.#onSession(event));
+    });
+    this.#reconciler.everyMinute();
+  }
+
+  tell(message: FollowerMessage): TellResult {
+    const result = this.#mailbox.tell(message);
+    if (result === "full") this.#options.metrics.count("mailbox_full");
+    return result;
+  }
+
+  tellSystem(message: FollowerMessage): void {
+    this.#mailbox.tellSystem(message);
+  }
+
+  /** Waits until no order is under way, then ends the session. Queued work is dropped. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#reconciler.stop();
+    for (const state of this.#states) for (const copy of state.copies.values()) copy.pause?.cancel();
+    await this.#desk.drain();
+    this.#mailbox.stop();
+    await this.#options.session.close();
+  }
+
+  /** Nothing is under way, waiting, paused or unsettled, and every link has carried out a plan. */
+  get settled(): boolean {
+    return this.#desk.idle && this.#mailbox.waiting === 0 && this.#states.every((state) => state.planned && state.settled);
+  }
+
+  #handle(message: FollowerMessage): void {
+    switch (message.kind) {
+      case "tick":
+        return this.#onTick(message);
+      case "answered":
+        return this.#desk.onAnswered(message);
+      case "session":
+        return this.#onSessionEvent(message.event);
+      case "book":
+        return this.#onBook(message);
+      case "master_unsynced":
+        return this.#forMaster(message.master, (state) => state.forgetMaster());
+      case "snapshot":
+        return this.#onSnapshot(message.snapshot, message.askedAt, message.cause);
+      case "retry":
+        message.copy.pause = null;
+        return this.#evaluate(message.state, message.copy, null);
+      case "lift":
+        return this.#reconciler.look("lease_restored", 0);
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #forMaster(master: AccountId, fn: (state: LinkCopies) => void): void {
+    for (const state of this.#states) if (state.link.master === master) fn(state);
+  }
+
+  #onTick({ tick, readAtMs, readAtWallMs }: Extract<FollowerMessage, { kind: "tick" }>): void {
+    this.#forMaster(tick.master, (state) => {
+      state.readMasterClock(tick.brokerNowMs, readAtMs);
+      if (state.targets === null) return;
+      const masterTicket = state.fold(tick.body);
+      if (masterTicket === null) return;
+      const copy = state.copy(masterTicket);
+      // Invariant 3: before the plan, the plan decides.
+      if (copy.pair === null && opensTrade(tick.body) && this.#isTrading(state)) copy.opening = "fresh";
+      copy.pause?.cancel();
+      copy.pause = null;
+      this.#evaluate(state, copy, { callbackAtMs: tick.callbackAtMs, readAtWallMs, readAtMs });
+    });
+  }
+
+  #onBook({ master, targets, clock }: Extract<FollowerMessage, { kind: "book" }>): void {
+    this.#forMaster(master, (state) => {
+      if (clock !== null) state.readMasterClock(clock.brokerMs, clock.atMs);
+      state.replaceTargets(targets);
+    });
+    if (this.#connected) this.#reconciler.look("book", 0);
+  }
+
+  #onSession(event: SessionEvent): void {
+    // Both in one lane, so that the last of them is true.
+    if (event.kind !== "changed") this.#mailbox.tellSystem({ kind: "session", event });
+    else if (this.#mailbox.tell({ kind: "session", event }) === "full") {
+      // A change that found no room is seen in the next snapshot.
+      this.#options.metrics.count("mailbox_full");
+      this.#reconciler.look("mailbox full", LOOK_AFTER_MS);
+    }
+  }
+
+  #onSessionEvent(event: SessionEvent): void {
+    switch (event.kind) {
+      case "connected":
+        this.#connected = true;
+        return this.#reconciler.look("session_connected", 0);
+      case "disconnected":
+        this.#connected = false;
+        for (const state of this.#states) state.planned = false;
+        return this.#options.logger.warn({ follower: this.account.id, detail: event.detail }, "broker session lost");
+      case "changed":
+        return this.#onChange(event.change);
+      default:
+        return unreachable(event);
+    }
+  }
+
+  /** What the follower's broker reports: of our own doing, or of its own, or of somebody's hand. */
+  #onChange(change: AccountChange): void {
+    for (const state of this.#states) {
+      const copy = state.candidate(change);
+      if (copy?.pair == null || !concerns(copy.pair, change, state.link.magic)) continue;
+      const closing = endsCopy(copy.flight) || (state.targets !== null && state.target(copy.masterTicket).kind === "gone");
+      const pair = afterChange(copy.pair, change, closing, this.#nowMs());
+      if (samePair(pair, copy.pair)) return;
+      // Reports and answers come on ways of their own: one that was overtaken could undo what the answer said.
+      if (change.brokerMs < copy.answeredAtMs && isLive(pair.status)) return this.#reconciler.look("older report", LOOK_AFTER_MS);
+      copy.settlesAtMs = null;
+      copy.unsent = false;
+      this.#ledger.set(copy, pair);
+      return this.#evaluate(state, copy, null);
+    }
+    if (change.kind === "position_opened" && this.#states.some((state) => state.carriesTag(change.position))) this.#reconciler.look("tagged order without a pair", LOOK_AFTER_MS);
+  }
+
+  /** Decides about one trade and has it carried out; the one place where that happens outside a plan. */
+  #evaluate(state: LinkCopies, copy: Copy, times: TickTimes | null): void {
+    if (copy.flight !== null || copy.pause !== null || !this.#isTrading(state) || this.#unsettled(copy)) return;
+    const target = state.target(copy.masterTicket);
+    const pair = copy.unsent ? null : copy.pair;
+    // Invariant 4.
+    if (pair === null && copy.opening === null && target.kind !== "gone") return;
+    const decision = decide({
+      link: state.link,
+      target,
+      pair,
+      market: marketOf(this.#options.session, state.link, target),
+      opening: { late: copy.opening === "late", ageMs: state.ageMs(target, this.#options.clock.monotonicMs()) },
+      plain: copy.plain,
+      nowMs: this.#nowMs(),
+    });
+    switch (decision.kind) {
+      case "nothing":
+        if (target.kind === "gone" && pair === null) this.#neverCopied(state, copy);
+        return this.#forgetIfOver(state, copy);
+      case "skip":
+        copy.unsent = false;
+        this.#ledger.set(copy, decision.pair);
+        return this.#forgetIfOver(state, copy);
+      case "order":
+        return this.#desk.send(state, copy, decision.order, decision.pair, times);
+      default:
+        return unreachable(decision);
+    }
+  }
+
+  #onSnapshot(snapshot: AccountSnapshot | null, askedAt: number, cause: string): void {
+    if (snapshot === null || !this.#connected) return;
+    for (const state of this.#states) {
+      if (state.targets === null) continue;
+      const actions = this.#reconciler.plan(state, snapshot, askedAt, cause, (target) => marketOf(this.#options.session, state.link, target));
+      if (actions === null) continue;
+      state.planned = true;
+      for (const action of actions) this.#carryOut(state, action);
+      this.#ledger.publishAgain(state.copies.values());
+      // What came in since the snapshot was asked for.
+      for (const copy of [...state.copies.values()]) this.#evaluate(state, copy, null);
+    }
+  }
+
+  #carryOut(state: LinkCopies, action: Action): void {
+    if (action.kind === "again") return this.#reconciler.look("settle", action.atMs - this.#options.clock.monotonicMs());
+    const copy = state.copy(action.pair.masterTicket);
+    switch (action.kind) {
+      case "row":
+        copy.unsent = false;
+        copy.settlesAtMs = null;
+        return this.#ledger.set(copy, action.pair);
+      case "order":
+        // A refused order's own retry is on its way.
+        if (copy.flight !== null || copy.pause !== null) return;
+        // The plan has looked for it: what was unknown is known not to have been executed.
+        copy.unsent = copy.pair?.status === "Sending";
+        copy.settlesAtMs = null;
+        copy.opening = "late";
+        return this.#desk.send(state, copy, action.order, action.pair, null);
+      case "missing":
+        this.#options.metrics.count("copies_missing");
+        return this.#options.logger.error(
+          { follower: this.account.id, masterTicket: copy.masterTicket, followerTicket: action.pair.followerTicket },
+          "copy is neither open nor in the history",
+        );
+      default:
+        return unreachable(action);
+    }
+  }
+
+  /** The master ended a trade before its copy was sent. */
+  #neverCopied(state: LinkCopies, copy: Copy): void {
+    const target = copy.lastTarget;
+    if (target === null || (copy.pair !== null && !copy.unsent)) return;
+    copy.unsent = false;
+    const context = { link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: this.#nowMs() };
+    const pendingsOff = target.kind === "pending" && !state.link.settings.copyPendings;
+    const trade = target.kind === "position" ? target.position : target.pending;
+    this.#ledger.set(copy, skippedPair(rowStart(context, trade), pendingsOff ? "pendings_off" : "gone_before_copy", {}));
+  }
+
+  /** An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it. */
+  #unsettled(copy: Copy): boolean {
+    if (copy.settlesAtMs === null) return false;
+    // Only reconcile, which looks at the broker first, may conclude that an open was not executed.
+    if (copy.pair?.status === "Sending" || copy.settlesAtMs > this.#options.clock.monotonicMs()) return true;
+    copy.settlesAtMs = null;
+    return false;
+  }
+
+  /** Connected, planned, and not about to stop: decisions are carried out. */
+  #isTrading(state: LinkCopies): boolean {
+    return this.#connected && state.planned && !this.#stopping;
+  }
+
+  /** What has ended is still wanted while a snapshot is awaited that may show it standing. */
+  #forgetIfOver(state: LinkCopies, copy: Copy): void {
+    if (!this.#reconciler.asking) state.forgetIfOver(copy);
+  }
+
+  #remember(row: PairRow): void {
+    const state = this.#states.find(({ link }) => link.id === row.pair.link);
+    if (state === undefined) return;
+    const copy = state.copy(row.pair.masterTicket);
+    copy.pair = row.pair;
+    // Its order may have been sent by whoever wrote the row, up to now.
+    if (row.pair.status === "Sending") copy.settlesAtMs = this.#options.clock.monotonicMs() + this.#options.limits.settleMs;
+  }
+
+  #nowMs(): WallMs {
+    return Math.floor(this.#options.clock.wallMs()) as WallMs;
+  }
+}
+
+/** Invariant 4: what lies between opening and end says nothing about a trade we do not have. */
+const opensTrade = ({ kind }: TickBody): boolean => kind === "opened" || kind === "pending_placed" || kind === "pending_filled";
+
+const endsCopy = (order: Order | null): boolean => order?.kind === "cancel" || (order?.kind === "close" && !order.part);

@@ -1,0 +1,78 @@
+// Owns what a follower's actor is made with and the messages it takes.
+
+import type { Account, Link } from "../../protocol/accounts.ts";
+import type { AccountId, Ticket } from "../../protocol/ids.ts";
+import type { Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Pair } from "../../protocol/pairs.ts";
+import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
+import type { Clock, Random } from "../../protocol/ports/clock.ts";
+import type { Gate } from "../../protocol/ports/gate.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { Tick } from "../../protocol/ticks.ts";
+import type { AccountSnapshot } from "../../protocol/trades.ts";
+import type { WallMs } from "../../protocol/units.ts";
+import type { ClockReading } from "../core/masterFold.ts";
+import type { Counter } from "./counter.ts";
+import type { EventSink } from "./eventSink.ts";
+import type { Copy, LinkCopies, LiveTarget } from "./linkCopies.ts";
+
+export interface FollowerOptions {
+  readonly account: Account;
+  readonly permit: Permit;
+  readonly links: readonly Link[];
+  /** The rows known of this follower; the broker is the record, they are a memory. */
+  readonly rows: readonly PairRow[];
+  readonly session: BrokerSession;
+  readonly gate: Gate;
+  readonly events: EventSink;
+  /** Of the events of this ownership. */
+  readonly numbers: Counter;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits: FollowerLimits;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface FollowerLimits {
+  /** Orders of one follower under way at once. */
+  readonly parallelism: number;
+  readonly mailboxCapacity: number;
+  /** How long after a call an unknown order may still be executed. */
+  readonly settleMs: number;
+  readonly reconcileEveryMs: number;
+}
+
+/** When a tick came in, for own time: our wall clock at the master's callback, monotonic clock at the reader. */
+export interface TickTimes {
+  readonly callbackAtMs: number;
+  readonly readAtWallMs: number;
+  readonly readAtMs: number;
+}
+
+export interface Answered {
+  readonly kind: "answered";
+  readonly state: LinkCopies;
+  readonly copy: Copy;
+  readonly order: Order;
+  /** The pair when the order was sent. */
+  readonly sent: Pair;
+  readonly execution: Execution;
+  readonly handedAtMs: number;
+  readonly times: TickTimes | null;
+}
+
+export type FollowerMessage =
+  /** `readAtMs`: monotonic clock at the reader of the log. */
+  | { readonly kind: "tick"; readonly tick: Tick; readonly readAtMs: number; readonly readAtWallMs: WallMs }
+  | { readonly kind: "book"; readonly master: AccountId; readonly targets: ReadonlyMap<Ticket, LiveTarget>; readonly clock: ClockReading | null }
+  /** A hole in the master's ticks: nothing of it is known until the next book. */
+  | { readonly kind: "master_unsynced"; readonly master: AccountId }
+  | { readonly kind: "session"; readonly event: SessionEvent }
+  | Answered
+  | { readonly kind: "snapshot"; readonly snapshot: AccountSnapshot | null; readonly askedAt: number; readonly cause: string }
+  | { readonly kind: "retry"; readonly state: LinkCopies; readonly copy: Copy }
+  | { readonly kind: "lift" };

@@ -1,0 +1,187 @@
+// Owns how one follower's orders are sent and how their answers are taken.
+//
+// 1. Work on one trade is serial; at most `parallelism` orders are under way at once, the rest
+//    waits in order of arrival and is decided anew when its turn comes.
+// 2. The gate is asked in the turn of the call. What it refuses, and what is dropped later on the way,
+//    is counted and never queued: only reconcile sends it again.
+// 3. An order of unknown outcome is not sent again before the broker was asked about it.
+
+import type { Answer, Order } from "../../protocol/orders.ts";
+import type { Pair } from "../../protocol/pairs.ts";
+import { unreachable } from "../../protocol/errors.ts";
+import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import { afterRefusal } from "../core/retry.ts";
+import { afterExecution, leavesNothing } from "../core/settle.ts";
+import type { Answered, FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
+import type { Copy, LinkCopies } from "./linkCopies.ts";
+import type { PairLedger } from "./pairLedger.ts";
+import type { Reconciler } from "./reconciler.ts";
+
+export interface OrderDeskOptions extends FollowerOptions {
+  readonly ledger: PairLedger;
+  readonly reconciler: Reconciler;
+  readonly tellAnswer: (message: FollowerMessage) => void;
+  /** Decides about a trade again. */
+  readonly evaluate: (state: LinkCopies, copy: Copy) => void;
+}
+
+/** The pause before the broker is asked what became of an order. */
+export const LOOK_AFTER_MS = 500;
+
+export class OrderDesk {
+  readonly #options: OrderDeskOptions;
+  readonly #queue = new Map<Copy, LinkCopies>();
+  #inFlight = 0;
+
+  constructor(options: OrderDeskOptions) {
+    this.#options = options;
+  }
+
+  get idle(): boolean {
+    return this.#inFlight === 0 && this.#queue.size === 0;
+  }
+
+  /** Drops what waits and resolves when no call is under way. */
+  async drain(): Promise<void> {
+    this.#queue.clear();
+    while (this.#inFlight > 0) await new Promise<void>((resolve) => void this.#options.clock.after(10, resolve));
+  }
+
+  /** @param pair the row once the order is on its way */
+  send(state: LinkCopies, copy: Copy, order: Order, pair: Pair, times: TickTimes | null): void {
+    const { gate, permit, session, clock, limits, ledger, tellAnswer } = this.#options;
+    const levels = levelsOf(order);
+    if (levels !== null && copy.refusedLevels === levels) return;
+    if (this.#inFlight >= limits.parallelism) return void this.#queue.set(copy, state);
+    const verdict = gate.check(permit);
+    if (verdict !== "open") return this.#onDropped(copy, order, `gate: ${verdict}`);
+    const handedAtMs = clock.monotonicMs();
+    const call = session.execute(order, permit);
+    this.#inFlight++;
+    copy.flight = order;
+    copy.unsent = false;
+    if (opens(order)) ledger.set(copy, pair);
+    void call.then((execution) => {
+      // Here, since a mailbox that was stopped hands nothing on: the call is over all the same.
+      this.#inFlight--;
+      tellAnswer({ kind: "answered", state, copy, order, sent: pair, execution, handedAtMs, times });
+    });
+  }
+
+  onAnswered({ state, copy, order, sent, execution, handedAtMs, times }: Answered): void {
+    const { metrics, limits, evaluate } = this.#options;
+    copy.flight = null;
+    if (execution.kind === "dropped") {
+      copy.unsent = copy.pair?.status === "Sending";
+      this.#onDropped(copy, order, `${execution.cause}: ${execution.detail}`);
+    } else {
+      if (times !== null && execution.callMadeAtMs !== null) {
+        metrics.ownTime({
+          signalMs: times.readAtWallMs - times.callbackAtMs,
+          decideMs: handedAtMs - times.readAtMs,
+          laneMs: execution.callMadeAtMs - handedAtMs,
+        });
+      }
+      this.#onAnswer(state, copy, order, sent, execution.answer);
+      evaluate(state, copy);
+    }
+    for (const [waiting, waitingState] of this.#queue) {
+      if (this.#inFlight >= limits.parallelism) break;
+      this.#queue.delete(waiting);
+      evaluate(waitingState, waiting);
+    }
+  }
+
+  #onAnswer(state: LinkCopies, copy: Copy, order: Order, sent: Pair, answer: Answer): void {
+    const { account, metrics, logger, clock, limits, ledger } = this.#options;
+    const pair = copy.pair;
+    if (pair === null) return;
+    switch (answer.kind) {
+      case "done":
+      case "done_in_part":
+        copy.attempts = 0;
+        copy.plain = false;
+        copy.refusedLevels = null;
+        copy.answeredAtMs = answer.brokerMs;
+        ledger.set(copy, afterExecution(pair, order, answer, sent, this.#nowMs()));
+        // MetaTrader 4 names no new ticket for what a part-close leaves, and it was not found yet.
+        if (order.kind === "close" && !leavesNothing(order, answer) && copy.pair?.followerTicket === order.ticket && answer.ticket === null) this.#lookForEffect(copy, order);
+        return;
+      case "refused":
+        metrics.count("orders_refused");
+        logger.warn({ follower: account.id, order, code: answer.code, text: answer.text }, "order refused");
+        return this.#onRefused(state, copy, order, answer);
+      case "not_delivered":
+        copy.unsent = pair.status === "Sending";
+        copy.opening = null;
+        return this.#pauseThenLook(copy, "not delivered");
+      case "unknown":
+        metrics.count("orders_unknown");
+        logger.warn({ follower: account.id, order, detail: answer.detail }, "order of unknown outcome");
+        copy.opening = null;
+        if (pair.status === "Sending") copy.settlesAtMs = clock.monotonicMs() + limits.settleMs;
+        return this.#lookForEffect(copy, order);
+      default:
+        return unreachable(answer);
+    }
+  }
+
+  #onRefused(state: LinkCopies, copy: Copy, order: Order, answer: Extract<Answer, { kind: "refused" }>): void {
+    const { clock, random, ledger, reconciler, tellAnswer } = this.#options;
+    const pair = copy.pair;
+    if (pair === null) return;
+    if (answer.refusal === "already") return this.#onAlready(copy, order, pair);
+    copy.attempts++;
+    const retry = afterRefusal(order.kind, answer.refusal, { attempt: copy.attempts, plain: copy.plain }, random.next());
+    const unsent = opens(order) && pair.status === "Sending";
+    if (retry.kind === "again") {
+      copy.unsent = unsent;
+      copy.plain ||= retry.plain;
+      copy.pause = clock.after(retry.afterMs, () => tellAnswer({ kind: "retry", state, copy }));
+    } else if (unsent) {
+      ledger.set(copy, { ...pair, status: "Skipped", reason: "refused", detail: { code: answer.code, text: answer.text, attempts: copy.attempts }, changedAtMs: this.#nowMs() });
+    } else copy.refusedLevels = levelsOf(order);
+    // The broker does not know what we want to end, or we do not know what it knows.
+    if (answer.refusal === "final" && !opens(order)) reconciler.look("refused", LOOK_AFTER_MS);
+  }
+
+  /** Levels that stand already are as asked; whatever else is so already, the broker's history says why. */
+  #onAlready(copy: Copy, order: Order, pair: Pair): void {
+    if (order.kind !== "modify" && order.kind !== "change") return this.#pauseThenLook(copy, "already so");
+    this.#options.ledger.set(copy, afterExecution(pair, order, { kind: "done", ticket: order.ticket, volume: pair.volume, price: null, brokerMs: 0 as BrokerMs }, pair, this.#nowMs()));
+  }
+
+  #onDropped(copy: Copy, order: Order, why: string): void {
+    const { account, metrics, logger, reconciler } = this.#options;
+    copy.opening = null;
+    metrics.count("orders_dropped");
+    logger.warn({ follower: account.id, masterTicket: copy.masterTicket, order: order.kind, why }, "order dropped before the call");
+    reconciler.look("dropped", LOOK_AFTER_MS);
+  }
+
+  #lookForEffect(copy: Copy, order: Order): void {
+    const { clock, limits } = this.#options;
+    // A second part-close would close twice; a second full close, cancel or modify finds nothing to do.
+    if (order.kind === "close" && order.part) copy.settlesAtMs = clock.monotonicMs() + limits.settleMs;
+    this.#pauseThenLook(copy, "unknown outcome");
+  }
+
+  #pauseThenLook(copy: Copy, cause: string): void {
+    const { clock, reconciler } = this.#options;
+    copy.pause ??= clock.after(LOOK_AFTER_MS, () => void (copy.pause = null));
+    // Not in the pause's own callback: a tick may end the pause, the look is wanted all the same.
+    reconciler.look(cause, LOOK_AFTER_MS);
+  }
+
+  #nowMs(): WallMs {
+    return Math.floor(this.#options.clock.wallMs()) as WallMs;
+  }
+}
+
+const opens = (order: Order): boolean => order.kind === "open" || order.kind === "place";
+
+/** The levels a modify or change asks for, as one comparable text; null for other orders. */
+function levelsOf(order: Order): string | null {
+  if (order.kind === "modify") return `${order.stopLoss}/${order.takeProfit}`;
+  return order.kind === "change" ? `${order.price}/${order.stopLoss}/${order.takeProfit}` : null;
+}

@@ -1,0 +1,131 @@
+// Owns when a follower reconciles, and what the pure plan is given: it asks for snapshots, one at a
+// time, and leaves out what moved since the snapshot was asked for.
+//
+// 1. While the gate is closed nothing is asked: nothing could be carried out.
+// 2. What a plan could not conclude is looked at again; nobody has to remember it.
+
+import type { Ticket } from "../../protocol/ids.ts";
+import type { Permit } from "../../protocol/orders.ts";
+import { isLive } from "../../protocol/pairs.ts";
+import type { BrokerSession } from "../../protocol/ports/broker.ts";
+import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
+import type { Gate } from "../../protocol/ports/gate.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { AccountSnapshot } from "../../protocol/trades.ts";
+import { messageOf } from "../../protocol/errors.ts";
+import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import type { Market, Target } from "../core/decide.ts";
+import { plan, type Action, type KnownPair } from "../core/plan.ts";
+import type { LinkCopies } from "./linkCopies.ts";
+
+export interface ReconcilerOptions {
+  readonly session: BrokerSession;
+  readonly gate: Gate;
+  readonly permit: Permit;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly limits: { readonly reconcileEveryMs: number };
+  readonly ask: (message: { kind: "snapshot"; snapshot: AccountSnapshot | null; askedAt: number; cause: string }) => void;
+  /** The actor's change counter. */
+  readonly changes: () => number;
+}
+
+export const DRIFT_CHECK = "drift check";
+/** How far back history is read: further than any outage we recover from, and than a weekend. */
+const HISTORY_MS = 7 * 86_400_000;
+const ASK_AGAIN_MS = 1_000;
+/** Orders of one plan, at most: the rest comes with the next, which follows at once. */
+const MAX_ORDERS = 200;
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  #next: { readonly atMs: number; readonly timer: Timer; readonly cause: string } | null = null;
+  #periodic: Timer | null = null;
+  #asking = false;
+  #stopped = false;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** A snapshot is awaited: it may show what has ended since as still standing. */
+  get asking(): boolean {
+    return this.#asking;
+  }
+
+  /** Reconciles `delayMs` from now, or earlier if that was wanted already. */
+  look(cause: string, delayMs: number): void {
+    const atMs = this.#options.clock.monotonicMs() + delayMs;
+    if (this.#stopped || (this.#next !== null && this.#next.atMs <= atMs)) return;
+    this.#next?.timer.cancel();
+    this.#next = { atMs, cause, timer: this.#options.clock.after(delayMs, () => this.#ask(cause)) };
+  }
+
+  /** Looks for drift regularly, jittered so that followers do not ask in step. */
+  everyMinute(): void {
+    const { clock, random, limits } = this.#options;
+    if (this.#stopped) return;
+    this.#periodic = clock.after(limits.reconcileEveryMs * (0.75 + random.next() / 2), () => {
+      this.look(DRIFT_CHECK, 0);
+      this.everyMinute();
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#next?.timer.cancel();
+    this.#periodic?.cancel();
+  }
+
+  #ask(cause: string): void {
+    this.#next = null;
+    const { session, gate, permit, ask, changes, logger } = this.#options;
+    if (this.#asking || gate.check(permit) !== "open") return this.look(cause, ASK_AGAIN_MS); // 1
+    const askedAt = changes();
+    this.#asking = true;
+    session
+      .snapshot(Math.floor((session.brokerNowMs() ?? HISTORY_MS) - HISTORY_MS) as BrokerMs)
+      .catch((error: unknown) => {
+        logger.warn({ account: session.account, cause, error: messageOf(error) }, "no snapshot");
+        return null;
+      })
+      .then((snapshot) => {
+        this.#asking = false;
+        if (this.#stopped) return;
+        // Without a connection the next `connected` asks by itself.
+        if (snapshot?.synced !== true) this.look(cause, ASK_AGAIN_MS);
+        ask({ kind: "snapshot", snapshot, askedAt, cause });
+      });
+  }
+
+  /** The plan of one link; null while the snapshot proves nothing. */
+  plan(state: LinkCopies, snapshot: AccountSnapshot, askedAt: number, cause: string, market: (target: Target) => Market): readonly Action[] | null {
+    const { clock, metrics, logger } = this.#options;
+    if (!snapshot.synced) return null;
+    const monotonicMs = clock.monotonicMs();
+    const pairs = new Map<Ticket, KnownPair>();
+    for (const copy of state.copies.values()) if (copy.pair !== null) pairs.set(copy.masterTicket, { pair: copy.pair, busy: copy.flight !== null || copy.changedAt > askedAt, settlesAtMs: copy.settlesAtMs });
+    const actions = plan({
+      link: state.link,
+      targets: state.targets,
+      snapshot,
+      pairs,
+      market,
+      masterNowMs: state.masterNowMs(monotonicMs),
+      monotonicMs,
+      nowMs: Math.floor(clock.wallMs()) as WallMs,
+    });
+    metrics.count("reconcile_runs");
+    const moving = actions.filter((action) => action.kind !== "again");
+    if (cause === DRIFT_CHECK && moving.length > 0) metrics.count("reconcile_drift");
+    if (moving.length > 0) logger.info({ link: state.link.id, cause, actions: moving.length }, "reconcile");
+    if ([...pairs.values()].some((known) => known.busy && isLive(known.pair.status))) this.look("was under way", ASK_AGAIN_MS); // 2
+    let orders = 0;
+    const bounded = actions.filter((action) => action.kind !== "order" || ++orders <= MAX_ORDERS);
+    if (orders > MAX_ORDERS) this.look("more to do", 0); // 2
+    return bounded;
+  }
+}

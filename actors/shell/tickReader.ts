@@ -1,0 +1,205 @@
+// Owns a node's reading of what masters did: the fold of every master, fed from ticks and books.
+//
+// 1. Start: the tick offsets are fixed first, then the books are read to the end fixed at the
+//    start, then ticks from those offsets on.
+// 2. Nothing slow runs in a batch handler: folded ticks go to mailboxes, which take or refuse.
+// 3. A record that cannot be read is a gap for its master, never a reason to stop.
+
+import { BOOK, decode, TICK, type Schema } from "../../protocol/codec.ts";
+import type { AccountId } from "../../protocol/ids.ts";
+import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Batch, EventLog, LogRecord, Subscription } from "../../protocol/ports/log.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { Book, Tick } from "../../protocol/ticks.ts";
+import { messageOf } from "../../protocol/errors.ts";
+import { foldBook, foldTick, newFold, type FoldStep, type MasterFold } from "../core/masterFold.ts";
+
+export interface TickReaderOptions {
+  readonly log: EventLog;
+  readonly group: string;
+  readonly topics: { readonly ticks: string; readonly books: string };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** A book that is ahead of the ticks replaces the fold when they have not come by then. */
+  readonly bookAheadMs: number;
+  readonly handlers: TickHandlers;
+  readonly onCrash: (error: Error) => void;
+}
+
+export interface TickHandlers {
+  /** A new tick, in order. `readAtMs`: monotonic clock at the reader. */
+  readonly onTick: (tick: Tick, readAtMs: number) => void;
+  /** The master's state was put right by a book: what followers knew of it is void. */
+  readonly onBook: (master: AccountId, fold: MasterFold) => void;
+  /** A hole: the master's state is not known until `onBook`. */
+  readonly onUnsynced: (master: AccountId) => void;
+}
+
+interface Followed {
+  fold: MasterFold;
+  /** The newest book that was ahead of the ticks. */
+  held: HeldBook | null;
+  timer: Timer | null;
+}
+
+interface HeldBook {
+  readonly book: Book;
+  /** Monotonic; null for a book from before our start. */
+  readonly readAtMs: number | null;
+}
+
+export class TickReader {
+  readonly #options: TickReaderOptions;
+  readonly #masters = new Map<AccountId, Followed>();
+  /** Where each partition of the books ended at the start: what lies before is no news. */
+  readonly #booksEnd = new Map<number, number>();
+  #subscription: Subscription | null = null;
+
+  constructor(options: TickReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all books that were there at the start have been read. */
+  async start(): Promise<void> {
+    const { log, group, topics, onCrash } = this.#options;
+    const ticks = await log.bounds(topics.ticks);
+    const books = await log.bounds(topics.books);
+    for (const { partition, end } of books) this.#booksEnd.set(partition, end);
+    const unread = new Map(books.filter(({ start, end }) => end > start).map(({ partition, end }) => [partition, end]));
+    const waiting: Batch[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const done = (): void => {
+        if (unread.size > 0) return;
+        for (const batch of waiting.splice(0)) this.#onBatch(batch);
+        resolve();
+      };
+      const onBatch = (batch: Batch): Promise<void> => {
+        // Invariant 1: ticks wait until the books of the start are in.
+        if (unread.size > 0 && batch.topic === topics.ticks) waiting.push(batch);
+        else this.#onBatch(batch);
+        const last = batch.records.at(-1);
+        if (batch.topic === topics.books && last !== undefined && last.offset + 1 >= (unread.get(batch.partition) ?? 0)) {
+          unread.delete(batch.partition);
+          done();
+        }
+        return Promise.resolve();
+      };
+      const from = [
+        ...ticks.map(({ partition, end }) => ({ topic: topics.ticks, partition, offset: end })),
+        ...books.map(({ partition, start }) => ({ topic: topics.books, partition, offset: start })),
+      ];
+      log
+        .consume({ group, topics: [topics.ticks, topics.books], from, onBatch, onGap: (gap) => this.#onLogGap(gap.topic), onCrash })
+        .then((subscription) => {
+          this.#subscription = subscription;
+          done();
+        })
+        .catch(reject);
+    });
+  }
+
+  async stop(): Promise<void> {
+    for (const followed of this.#masters.values()) followed.timer?.cancel();
+    await this.#subscription?.stop();
+    await this.#options.log.deleteGroup(this.#options.group);
+  }
+
+  /** The state of a master, or null while it is not known. */
+  foldOf(master: AccountId): MasterFold | null {
+    const fold = this.#masters.get(master)?.fold;
+    return fold?.synced === true ? fold : null;
+  }
+
+  #onBatch(batch: Batch): void {
+    const readAtMs = this.#options.clock.monotonicMs();
+    for (const record of batch.records) {
+      if (batch.topic === this.#options.topics.ticks) this.#onTickRecord(record, readAtMs);
+      else this.#onBookRecord(record, record.offset >= (this.#booksEnd.get(record.partition) ?? 0) ? readAtMs : null);
+    }
+  }
+
+  #onTickRecord(record: LogRecord, readAtMs: number): void {
+    const tick = this.#decode(TICK, record);
+    if (tick === null) return this.#unsynced(record.key as AccountId);
+    const followed = this.#followed(tick.master);
+    const wasSynced = followed.fold.synced;
+    const step = foldTick(followed.fold, tick, readAtMs);
+    followed.fold = step.fold;
+    if (step.verdict === "stale") this.#options.metrics.count("ticks_stale");
+    if (step.verdict === "gap") this.#options.metrics.count("ticks_gap");
+    if (step.replaced) return this.#replaced(followed, tick.master, step);
+    for (const fresh of step.fresh) this.#options.handlers.onTick(fresh, readAtMs);
+    if (wasSynced && !step.fold.synced) {
+      this.#options.handlers.onUnsynced(tick.master);
+      // The book that closes the hole may have come before the tick that showed it.
+      if (followed.held !== null) this.#takeBook(followed, followed.held, false);
+    }
+  }
+
+  #onBookRecord(record: LogRecord, readAtMs: number | null): void {
+    // A tombstone only says that an older epoch's book is no longer needed.
+    if (record.value === null) return;
+    const book = this.#decode(BOOK, record);
+    if (book !== null) this.#takeBook(this.#followed(book.master), { book, readAtMs }, false);
+  }
+
+  #takeBook(followed: Followed, held: HeldBook, force: boolean): void {
+    const { book, readAtMs } = held;
+    const step = foldBook(followed.fold, book, readAtMs, force);
+    followed.fold = step.fold;
+    if (step.ahead) {
+      followed.held = held;
+      followed.timer ??= this.#options.clock.after(this.#options.bookAheadMs, () => {
+        const late = followed.held;
+        followed.timer = null;
+        followed.held = null;
+        if (late !== null) this.#takeBook(followed, late, true);
+      });
+      return;
+    }
+    if (step.replaced) this.#replaced(followed, book.master, step);
+  }
+
+  #replaced(followed: Followed, master: AccountId, step: FoldStep): void {
+    followed.held = null;
+    followed.timer?.cancel();
+    followed.timer = null;
+    // The fold holds the fresh ticks already; followers reconcile against it as a whole.
+    this.#options.handlers.onBook(master, step.fold);
+    const readAtMs = this.#options.clock.monotonicMs();
+    for (const tick of step.fresh) this.#options.handlers.onTick(tick, readAtMs);
+  }
+
+  #unsynced(master: AccountId): void {
+    const followed = this.#followed(master);
+    followed.fold = { ...followed.fold, synced: false };
+    this.#options.handlers.onUnsynced(master);
+  }
+
+  #onLogGap(topic: string): void {
+    this.#options.logger.error({ topic }, "records were lost to retention: every master waits for its next book");
+    this.#options.metrics.count("ticks_gap");
+    for (const master of this.#masters.keys()) this.#unsynced(master);
+  }
+
+  #followed(master: AccountId): Followed {
+    let followed = this.#masters.get(master);
+    if (followed === undefined) {
+      followed = { fold: newFold(), held: null, timer: null };
+      this.#masters.set(master, followed);
+    }
+    return followed;
+  }
+
+  #decode<T>(schema: Schema<T>, record: LogRecord): T | null {
+    try {
+      return decode(schema, record.value ?? new Uint8Array(0));
+    } catch (error) {
+      this.#options.metrics.count("ticks_unreadable");
+      this.#options.logger.error({ topic: record.topic, partition: record.partition, offset: record.offset, error: messageOf(error) }, "record cannot be read");
+      return null;
+    }
+  }
+}

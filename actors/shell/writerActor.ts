@@ -1,0 +1,186 @@
+// Owns turning pair events into rows: batches, the fallback for rows that the database refuses, and
+// the commit of offsets after the commit of rows.
+//
+// 1. Offsets are committed only after the rows before them: a crash repeats work, never skips it.
+// 2. A batch with a row that the database refuses for that row's own sake is halved down to the
+//    row: the others go in, the row is kept aside with the reason.
+// 3. Any other failure is not the rows': the batch is kept and tried again with back-off.
+// 4. A slow database slows the reading, never the actors: a partition's next batch comes when the
+//    one before is written.
+
+import { decode, PAIR_EVENT } from "../../protocol/codec.ts";
+import type { PairEvent } from "../../protocol/pairs.ts";
+import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
+import type { Batch, EventLog, LogRecord, Position, Subscription } from "../../protocol/ports/log.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { PairStore } from "../../protocol/ports/storage.ts";
+import { isLockstepError, messageOf } from "../../protocol/errors.ts";
+import { pauseMs } from "../core/retry.ts";
+
+export interface WriterOptions {
+  readonly log: EventLog;
+  readonly group: string;
+  readonly topic: string;
+  readonly pairs: PairStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Rows that go into one statement, and how long the first of them waits for more. */
+  readonly batchRows: number;
+  readonly batchMs: number;
+  readonly onCrash: (error: Error) => void;
+}
+
+interface Piece {
+  readonly events: readonly PairEvent[];
+  readonly next: Position;
+  readonly done: () => void;
+}
+
+export class WriterActor {
+  readonly #options: WriterOptions;
+  #subscription: Subscription | null = null;
+  #waiting: Piece[] = [];
+  #timer: Timer | null = null;
+  #writing = false;
+  #stopped = false;
+  #endPause: () => void = () => undefined;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { log, group, topic, onCrash, logger } = this.#options;
+    this.#subscription = await log.consume({
+      group,
+      topics: [topic],
+      from: "committed",
+      onBatch: (batch) => this.#onBatch(batch),
+      onGap: (gap) => logger.error(gap, "pair events were lost to retention: reconcile writes what is open again"),
+      onCrash,
+    });
+  }
+
+  /** Ends the retries of a database that does not answer; what is not written is read again by the next owner of the partition. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#endPause();
+    for (const piece of this.#waiting.splice(0)) piece.done();
+    await this.#subscription?.stop();
+  }
+
+  async #onBatch(batch: Batch): Promise<void> {
+    const events = batch.records.flatMap((record) => this.#decode(record));
+    const last = batch.records.at(-1);
+    if (last === undefined || this.#stopped) return;
+    await new Promise<void>((done) => {
+      this.#waiting.push({ events, next: { topic: batch.topic, partition: batch.partition, offset: last.offset + 1 }, done });
+      const rows = this.#waiting.reduce((sum, piece) => sum + piece.events.length, 0);
+      if (rows >= this.#options.batchRows) this.#flushSoon(0);
+      else this.#flushSoon(this.#options.batchMs);
+    });
+  }
+
+  #decode(record: LogRecord): PairEvent[] {
+    if (record.value === null) return [];
+    try {
+      return [decode(PAIR_EVENT, record.value)];
+    } catch (error) {
+      // A newer release's event must not be committed past; bytes that are nobody's can only be passed over.
+      if (isLockstepError(error, "unknown_schema")) throw error;
+      this.#options.logger.error({ topic: record.topic, partition: record.partition, offset: record.offset, error: messageOf(error) }, "event cannot be read");
+      this.#options.metrics.count("rows_rejected");
+      return [];
+    }
+  }
+
+  #flushSoon(delayMs: number): void {
+    if (this.#writing || (this.#timer !== null && delayMs > 0)) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(delayMs, () => {
+      this.#timer = null;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#waiting.length === 0 || this.#writing) return;
+    const pieces = this.#waiting.splice(0);
+    this.#writing = true;
+    const written = await this.#write(pieces.flatMap((piece) => piece.events));
+    if (written) await this.#commit(pieces.map((piece) => piece.next));
+    for (const piece of pieces) piece.done();
+    this.#writing = false;
+    if (this.#waiting.length > 0) this.#flushSoon(0);
+  }
+
+  /** False: stopped before everything was in. */
+  async #write(events: readonly PairEvent[]): Promise<boolean> {
+    const { pairs, metrics, logger } = this.#options;
+    if (events.length === 0) return true;
+    for (let attempt = 1; !this.#stopped; attempt++) {
+      try {
+        const { written, fenced } = await pairs.write(events);
+        metrics.count("rows_written", written);
+        metrics.count("rows_fenced", fenced);
+        return true;
+      } catch (error) {
+        if (isLockstepError(error, "row_fault")) return this.#halve(events, error);
+        logger.warn({ attempt, rows: events.length, error: messageOf(error) }, "batch kept: the database does not take it now");
+        await this.#pause(attempt);
+      }
+    }
+    return false;
+  }
+
+  /** Invariant 2. Order is kept: a marker must come after the rows before it. */
+  async #halve(events: readonly PairEvent[], fault: Error): Promise<boolean> {
+    const [only] = events;
+    if (events.length === 1 && only !== undefined) return this.#reject(only, fault);
+    const middle = Math.ceil(events.length / 2);
+    return (await this.#write(events.slice(0, middle))) && (await this.#write(events.slice(middle)));
+  }
+
+  async #reject(event: PairEvent, fault: Error): Promise<boolean> {
+    const { pairs, metrics, logger } = this.#options;
+    const code = (fault.cause as { readonly code?: string } | undefined)?.code ?? "unknown";
+    metrics.count("rows_rejected");
+    logger.error({ event, code, error: fault.message }, "row refused by the database and kept aside");
+    for (let attempt = 1; !this.#stopped; attempt++) {
+      try {
+        await pairs.reject(event, { code, text: fault.message });
+        return true;
+      } catch (error) {
+        logger.warn({ attempt, error: messageOf(error) }, "refused row not kept yet");
+        await this.#pause(attempt);
+      }
+    }
+    return false;
+  }
+
+  /** Grows with each attempt; `stop` ends it at once. */
+  async #pause(attempt: number): Promise<void> {
+    const { clock, random } = this.#options;
+    if (this.#stopped) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(pauseMs(attempt, random.next()), resolve);
+      this.#endPause = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  async #commit(positions: readonly Position[]): Promise<void> {
+    try {
+      await this.#subscription?.commit(positions);
+    } catch (error) {
+      // The rows are idempotent: whoever reads them again changes nothing.
+      this.#options.logger.warn({ error: messageOf(error) }, "offsets not committed");
+    }
+  }
+}

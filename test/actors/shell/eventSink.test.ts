@@ -1,0 +1,117 @@
+// Owns the cases of how a follower's facts reach the log.
+
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { EventSink } from "../../../actors/shell/eventSink.ts";
+import { decode, PAIR_EVENT } from "../../../protocol/codec.ts";
+import { LockstepError } from "../../../protocol/errors.ts";
+import { accountId, type Epoch } from "../../../protocol/ids.ts";
+import type { PairEvent } from "../../../protocol/pairs.ts";
+import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
+import { pair } from "../core/examples.ts";
+import { CountingMetrics, elapsed } from "../../sim/cell.ts";
+import { FakeScheduler } from "../../sim/scheduler.ts";
+
+/** A producer by script: what it takes, and how that settles. */
+class ScriptedProducer implements Producer {
+  readonly taken: number[] = [];
+  says: AppendResult = "accepted";
+  loses = false;
+
+  append({ value }: OutgoingRecord, onSettled?: (error: Error | null) => void): AppendResult {
+    if (this.says !== "accepted") return this.says;
+    if (value !== null && !this.loses) this.taken.push(decode(PAIR_EVENT, value).n);
+    onSettled?.(this.loses ? new LockstepError("unreachable", "lost") : null);
+    return "accepted";
+  }
+
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function sink(capacity = 100) {
+  const clock = new FakeScheduler(1);
+  const producer = new ScriptedProducer();
+  const metrics = new CountingMetrics();
+  const events = new EventSink({ producer, topic: "pair-events", partitions: 2, clock, metrics, capacity, retryMs: 50 });
+  return { clock, producer, metrics, events };
+}
+
+const event = (n: number): PairEvent => ({ kind: "pair", follower: accountId("follower1"), epoch: 1 as Epoch, n, pair: pair() });
+const marker = (n: number): PairEvent => ({ kind: "adopted", follower: accountId("follower1"), epoch: 1 as Epoch, n });
+
+test("facts are handed on in order, in a turn of their own", async () => {
+  const { clock, producer, events } = sink();
+  for (const n of [1, 2, 3]) assert.ok(events.publish(event(n)));
+  assert.deepEqual(producer.taken, []);
+  await clock.advance(0);
+  assert.deepEqual(producer.taken, [1, 2, 3]);
+});
+
+test("a full log is tried again, and the order is kept", async () => {
+  const { clock, producer, events } = sink();
+  producer.says = "full";
+  for (const n of [1, 2]) events.publish(event(n));
+  await clock.advance(200);
+  producer.says = "accepted";
+  events.publish(event(3));
+  await clock.advance(50);
+  assert.deepEqual(producer.taken, [1, 2, 3]);
+});
+
+test("a full buffer refuses the newest, and counts it", async () => {
+  const { producer, metrics, events } = sink(2);
+  producer.says = "full";
+  assert.deepEqual([1, 2, 3].map((n) => events.publish(event(n))), [true, true, false]);
+  assert.equal(metrics.of("events_waiting_full"), 1);
+});
+
+test("a fact that the log lost is handed over again", async () => {
+  const { clock, producer, events } = sink();
+  producer.loses = true;
+  events.publish(event(1));
+  await clock.advance(500);
+  producer.loses = false;
+  events.publish(event(2));
+  await clock.advance(100);
+  assert.deepEqual([...producer.taken].sort(), [1, 2]);
+});
+
+test("who asks for the settlement is told of the loss, and it is not handed over again", async () => {
+  const { clock, producer, events } = sink();
+  producer.loses = true;
+  const errors: (Error | null)[] = [];
+  events.publish(marker(1), (error) => errors.push(error));
+  await clock.advance(10);
+  producer.loses = false;
+  await clock.advance(500);
+  assert.deepEqual([errors.length, errors[0] === null, producer.taken], [1, false, []]);
+});
+
+test("a log that was stopped is not tried again", async () => {
+  const { clock, producer, events } = sink();
+  producer.says = "stopped";
+  const errors: (Error | null)[] = [];
+  events.publish(marker(1), (error) => errors.push(error));
+  events.publish(event(2));
+  await clock.advance(10);
+  assert.deepEqual([errors.length, clock.pending], [1, 0]);
+});
+
+test("a flush waits for what is buffered", async () => {
+  const { clock, producer, events } = sink();
+  producer.says = "full";
+  events.publish(event(1));
+  let flushed = false;
+  const flush = events.flush().then(() => (flushed = true));
+  await clock.advance(1_000);
+  assert.equal(flushed, false);
+  producer.says = "accepted";
+  await elapsed(clock, flush);
+  assert.deepEqual(producer.taken, [1]);
+});

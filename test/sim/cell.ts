@@ -1,0 +1,279 @@
+// Owns the setting of the shell's scenarios: one node with one master and some followers on fake time,
+// joined as the composition root joins them, with the in-memory log and storage and model brokers.
+
+import { FollowerActor } from "../../actors/shell/followerActor.ts";
+import type { FollowerLimits } from "../../actors/shell/followerTypes.ts";
+import { EventSink } from "../../actors/shell/eventSink.ts";
+import { LeaseKeeper, type LeaseProfile } from "../../actors/shell/leaseKeeper.ts";
+import { Supervisor } from "../../actors/shell/supervisor.ts";
+import { TickReader } from "../../actors/shell/tickReader.ts";
+import { WriterActor } from "../../actors/shell/writerActor.ts";
+import { SharedGate } from "../../actors/executor/sharedGate.ts";
+import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
+import { MemoryLog } from "../../log/memory/memoryLog.ts";
+import { DEFAULT_LINK_SETTINGS, type Account, type Link, type LinkSettings } from "../../protocol/accounts.ts";
+import { accountId, bootId, cellId, linkId, magic, nodeId, type AccountId, type SymbolName } from "../../protocol/ids.ts";
+import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Producer } from "../../protocol/ports/log.ts";
+import type { CounterName, Metrics, OwnTime } from "../../protocol/ports/metrics.ts";
+import type { Identity, PairStore, Registry } from "../../protocol/ports/storage.ts";
+import type { Platform, SymbolSpec } from "../../protocol/trades.ts";
+import { topicName, topicSpecs, tickGroup, writersGroup } from "../../protocol/topics.ts";
+import { LOT, type VolumeUnits } from "../../protocol/units.ts";
+import { MemoryDatabase } from "../../storage/memory/cells.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { recordingLogger, type RecordingLogger } from "../support/recordingLogger.ts";
+import { ModelBroker } from "./modelBroker.ts";
+import { ModelSession } from "./modelSession.ts";
+import { FakeScheduler } from "./scheduler.ts";
+
+export const CELL = cellId("sim");
+export const MASTER = accountId("master");
+export const EURUSD = "EURUSD" as SymbolName;
+const PARTITIONS = 2;
+const HOUR_MS = 3_600_000;
+
+export const lots = (count: number): VolumeUnits => Math.round(count * LOT) as VolumeUnits;
+
+export const spec = (symbol: SymbolName, more: Partial<SymbolSpec> = {}): SymbolSpec => ({ symbol, digits: 5, volumeMin: lots(0.01), volumeStep: lots(0.01), volumeMax: lots(100), stopLevelPoints: 0, ...more });
+
+export interface FollowerPlan {
+  readonly platform?: Platform;
+  readonly settings?: Partial<LinkSettings>;
+}
+
+export interface CellOptions {
+  readonly seed: number;
+  readonly masterPlatform?: Platform;
+  readonly followers?: readonly FollowerPlan[];
+  readonly limits?: Partial<FollowerLimits>;
+  readonly lease?: LeaseProfile;
+  readonly wrapPairs?: (pairs: PairStore) => PairStore;
+  readonly wrapRegistry?: (registry: Registry) => Registry;
+  readonly wrapProducer?: (producer: Producer) => Producer;
+  /** Accepted and unsettled records of each producer, and events that wait for it. */
+  readonly buffered?: number;
+}
+
+/** What outlives a node: brokers, the log, the database. */
+export interface Outside {
+  readonly clock: FakeScheduler;
+  readonly log: MemoryLog;
+  readonly storage: Storage;
+  readonly master: ModelBroker;
+  readonly followers: readonly ModelBroker[];
+  readonly links: readonly Link[];
+  readonly accounts: ReadonlyMap<AccountId, Account>;
+}
+
+export class CountingMetrics implements Metrics {
+  readonly counts = new Map<CounterName, number>();
+  readonly ownTimes: OwnTime[] = [];
+
+  count(name: CounterName, by = 1): void {
+    this.counts.set(name, this.of(name) + by);
+  }
+
+  of(name: CounterName): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  ownTime(sample: OwnTime): void {
+    this.ownTimes.push(sample);
+  }
+}
+
+export async function outside(options: CellOptions): Promise<Outside> {
+  const clock = new FakeScheduler(options.seed);
+  const log = new MemoryLog({ clock, random: clock.random, limits: MEMORY_LOG_LIMITS });
+  await elapsed(clock, log.ensureTopics(topicSpecs(CELL, PARTITIONS)));
+  const storage = new MemoryDatabase(clock).storage(CELL);
+  const plans = options.followers ?? [{}];
+  const account = (id: AccountId, role: Account["role"], platform: Platform, login: number): Account => ({ id, role, platform, broker: "model:1", login, credentialsRef: "env:NONE", enabled: true });
+  const accounts = [account(MASTER, "master", options.masterPlatform ?? "mt4", 1), ...plans.map((plan, index) => account(accountId(`follower${index + 1}`), "follower", plan.platform ?? "mt4", index + 2))];
+  const links = plans.map((plan, index): Link => ({
+    id: linkId(`link${index + 1}`),
+    master: MASTER,
+    follower: accountId(`follower${index + 1}`),
+    magic: magic(700 + index),
+    enabled: true,
+    settings: { ...DEFAULT_LINK_SETTINGS, ageLimitMs: 60_000, ...plan.settings },
+  }));
+  await storage.directory.put(accounts, links);
+  const brokers = accounts.map(({ id, platform }, index) => {
+    const broker = new ModelBroker({ account: id, platform, clock, symbols: [spec(EURUSD)], offsetMs: (index - 1) * HOUR_MS }, 1_000 * (index + 1));
+    broker.setQuote(EURUSD, 110_000);
+    return broker;
+  });
+  const [master, ...followers] = brokers;
+  if (master === undefined) throw new Error("a cell has a master");
+  return { clock, log, storage, master, followers, links, accounts: new Map(accounts.map((entry) => [entry.id, entry])) };
+}
+
+/** The clock of one process: when it dies, none of its timers runs any more. */
+class ProcessClock implements Clock {
+  alive = true;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  after(delayMs: number, fn: () => void): Timer {
+    return this.#clock.after(delayMs, () => (this.alive ? fn() : undefined));
+  }
+
+  soon(fn: () => void): void {
+    this.after(0, fn);
+  }
+}
+
+/** Everything of one boot of the node. */
+export class Node {
+  readonly outside: Outside;
+  readonly gate: SharedGate;
+  readonly metrics = new CountingMetrics();
+  readonly logger: RecordingLogger = recordingLogger();
+  /** The newest of each account, and all that were ever made. */
+  readonly sessions = new Map<AccountId, ModelSession>();
+  readonly allSessions: ModelSession[] = [];
+  readonly supervisor: Supervisor;
+  readonly reader: TickReader;
+  readonly writer: WriterActor;
+  readonly keeper: LeaseKeeper;
+  readonly log: MemoryLog;
+  readonly givenUp: AccountId[] = [];
+  readonly crashes: Error[] = [];
+  readonly #me: Identity;
+  readonly #clock: ProcessClock;
+  /** Every session that is made passes it. */
+  onSession: (session: ModelSession) => void = () => undefined;
+
+  constructor(world: Outside, options: CellOptions, boot: string) {
+    const { storage } = world;
+    const { logger, metrics } = this;
+    const { random } = world.clock;
+    const clock = (this.#clock = new ProcessClock(world.clock));
+    const me = (this.#me = { node: nodeId("node1"), boot: bootId(boot) });
+    this.outside = world;
+    this.log = new MemoryLog({ clock, random, limits: MEMORY_LOG_LIMITS }, world.log.store);
+    this.gate = SharedGate.create(8, clock);
+    const topics = { ticks: topicName(CELL, "master-ticks"), books: topicName(CELL, "master-books") };
+    const buffered = options.buffered ?? 1_000;
+    const onCrash = (error: Error): void => void this.crashes.push(error);
+    const producer = (): Producer => (options.wrapProducer ?? ((made) => made))(this.log.producer({ maxBuffered: buffered }));
+    const pairs = options.wrapPairs?.(storage.pairs) ?? storage.pairs;
+    const events = new EventSink({ producer: producer(), topic: topicName(CELL, "pair-events"), partitions: PARTITIONS, clock, metrics, capacity: buffered, retryMs: 50 });
+    this.supervisor = new Supervisor({
+      accounts: world.accounts,
+      links: world.links,
+      openSession: (account) => this.#openSession(account.id),
+      gate: this.gate,
+      events,
+      pairs,
+      producer: producer(),
+      topics,
+      partitions: PARTITIONS,
+      clock,
+      random,
+      logger,
+      metrics,
+      followerLimits: { parallelism: 16, mailboxCapacity: 1_000, settleMs: 30_000, reconcileEveryMs: 60_000, ...options.limits },
+      masterLimits: { mailboxCapacity: 1_000, heartbeatMs: 5_000, bookDelayMs: 400 },
+      onGivenUp: (account) => void this.givenUp.push(account),
+    });
+    const handlers = {
+      onTick: this.supervisor.onTick.bind(this.supervisor),
+      onBook: this.supervisor.onBook.bind(this.supervisor),
+      onUnsynced: this.supervisor.onUnsynced.bind(this.supervisor),
+    };
+    this.reader = new TickReader({ log: this.log, group: tickGroup(CELL, me.node, me.boot), topics, clock, logger, metrics, bookAheadMs: 2_000, handlers, onCrash });
+    this.supervisor.attach(this.reader);
+    this.writer = new WriterActor({ log: this.log, group: writersGroup(CELL), topic: topicName(CELL, "pair-events"), pairs, clock, random, logger, metrics, batchRows: 50, batchMs: 100, onCrash });
+    this.keeper = new LeaseKeeper({
+      registry: options.wrapRegistry?.(storage.registry) ?? storage.registry,
+      me,
+      profile: options.lease ?? { ttlMs: 60_000, renewMs: 5_000, marginMs: 15_000, retryMs: 2_000 },
+      capacity: 8,
+      gate: this.gate,
+      clock,
+      logger,
+      metrics,
+      onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
+      onLost: (account) => void this.supervisor.lose(account),
+      onTrip: () => undefined,
+      onLift: () => this.supervisor.lift(),
+    });
+  }
+
+  /** Runs until every follower has carried out its first plan. */
+  async start(): Promise<void> {
+    const { clock } = this.outside;
+    await elapsed(clock, this.reader.start());
+    await elapsed(clock, this.writer.start());
+    await elapsed(clock, this.keeper.start());
+    await clock.until(() => this.settled);
+  }
+
+  /** Dies without a word; brokers go on with what they were asked. Its parent process ends the lease. */
+  async kill(): Promise<void> {
+    this.#clock.alive = false;
+    this.log.kill();
+    for (const session of this.sessions.values()) void session.close();
+    await this.outside.storage.registry.leave(this.#me);
+  }
+
+  async stop(): Promise<void> {
+    const { clock } = this.outside;
+    await elapsed(clock, this.supervisor.stop());
+    await elapsed(clock, this.keeper.stop());
+    await elapsed(clock, this.reader.stop());
+    await elapsed(clock, this.writer.stop());
+    await elapsed(clock, this.log.close());
+  }
+
+  get settled(): boolean {
+    const actors = this.supervisor.followers;
+    return actors.length === this.outside.followers.length && actors.every((actor) => actor.settled);
+  }
+
+  session(id: AccountId): ModelSession {
+    const session = this.sessions.get(id);
+    if (session === undefined) throw new Error(`no session of ${id}`);
+    return session;
+  }
+
+  follower(id: AccountId): FollowerActor {
+    const actor = this.supervisor.followers.find(({ account }) => account.id === id);
+    if (actor === undefined) throw new Error(`no actor of ${id}`);
+    return actor;
+  }
+
+  #openSession(id: AccountId): ModelSession {
+    const { clock, master, followers } = this.outside;
+    const broker = [master, ...followers].find(({ options }) => options.account === id);
+    if (broker === undefined) throw new Error(`no broker of ${id}`);
+    const session = new ModelSession({ broker, clock, random: clock.random, gate: this.gate, timeoutMs: 2_000, reconnectMs: 1_000 });
+    this.sessions.set(id, session);
+    this.allSessions.push(session);
+    this.onSession(session);
+    return session;
+  }
+}
+
+/** Lets time pass until the promise has settled. */
+export async function elapsed<T>(clock: FakeScheduler, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = (): void => void (settled = true);
+  promise.then(done, done);
+  await clock.until(() => settled, 120_000);
+  return promise;
+}

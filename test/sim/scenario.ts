@@ -1,0 +1,131 @@
+// Owns how a scenario of the shell is run: once for each of some seeds, and checked for safety
+// afterwards, whatever it was about.
+//
+// 1. The model broker's own log is the judge: never two live copies of one trade, and no order was
+//    handed over while the gate was closed.
+// 2. A node that was stopped leaves no timer behind.
+
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import type { Link } from "../../protocol/accounts.ts";
+import type { Ticket } from "../../protocol/ids.ts";
+import type { Order } from "../../protocol/orders.ts";
+import type { Pair } from "../../protocol/pairs.ts";
+import { tagComment } from "../../protocol/tags.ts";
+import type { PendingOrder, Position } from "../../protocol/trades.ts";
+import { EURUSD, lots, MASTER, Node, outside, type CellOptions, type Outside } from "./cell.ts";
+import type { Asked, ModelBroker } from "./modelBroker.ts";
+import type { ModelSession } from "./modelSession.ts";
+import type { FakeScheduler } from "./scheduler.ts";
+
+export interface ScenarioOptions extends Omit<CellOptions, "seed"> {
+  /** How many seeds; 20 unless said. */
+  readonly seeds?: number;
+  /** To run one seed again. */
+  readonly firstSeed?: number;
+  /** The broker carries out what we had given up: two copies may stand for a moment. */
+  readonly doublesHappen?: boolean;
+}
+
+/** One run: a started node with its first follower at hand. */
+export class Scene {
+  readonly seed: number;
+  readonly options: CellOptions;
+  readonly outside: Outside;
+  readonly nodes: Node[] = [];
+  readonly clock: FakeScheduler;
+  readonly master: ModelBroker;
+  readonly follower: ModelBroker;
+  readonly link: Link;
+
+  constructor(world: Outside, options: CellOptions) {
+    const [follower] = world.followers;
+    const [link] = world.links;
+    if (follower === undefined || link === undefined) throw new Error("a scenario has a follower");
+    this.seed = options.seed;
+    this.options = options;
+    this.outside = world;
+    this.clock = world.clock;
+    this.master = world.master;
+    this.follower = follower;
+    this.link = link;
+  }
+
+  get node(): Node {
+    const node = this.nodes.at(-1);
+    if (node === undefined) throw new Error("no node was booted");
+    return node;
+  }
+
+  /** The follower's session. */
+  get session(): ModelSession {
+    return this.node.session(this.link.follower);
+  }
+
+  get masterSession(): ModelSession {
+    return this.node.session(MASTER);
+  }
+
+  /** A new boot of the node; the one before must have ended. */
+  async boot(): Promise<Node> {
+    const node = new Node(this.outside, this.options, `boot${this.nodes.length + 1}`);
+    this.nodes.push(node);
+    await node.start();
+    return node;
+  }
+
+  /** A master's market buy of `volume` lots, unless said otherwise. */
+  open(volume = 1, more: Partial<Parameters<ModelBroker["open"]>[0]> = {}): Position {
+    return this.master.open({ symbol: EURUSD, side: "buy", volume: lots(volume), ...more });
+  }
+
+  /** The one copy of a master's trade that stands at the follower's broker, through all tickets; null when there is none. */
+  copyOf(masterTicket: Ticket): Position | PendingOrder | null {
+    return this.follower.standing(tagComment(masterTicket))[0] ?? null;
+  }
+
+  /** What was asked of the follower's broker, by kind. */
+  asked<K extends Order["kind"]>(kind: K): readonly (Asked & { readonly order: Extract<Order, { kind: K }> })[] {
+    return this.follower.asked.filter((asked): asked is Asked & { readonly order: Extract<Order, { kind: K }> } => asked.order.kind === kind);
+  }
+
+  /** Until nothing is under way, and some time more for what should not happen. */
+  async rest(limitMs = 120_000): Promise<void> {
+    await this.clock.advance(1_000);
+    await this.clock.until(() => this.node.settled, limitMs);
+    await this.clock.advance(3_000);
+  }
+
+  /** The row of a trade as the database has it. */
+  async row(masterTicket: Ticket): Promise<Pair | null> {
+    const rows = await this.outside.storage.pairs.rowsOf(this.link.follower);
+    return rows.find(({ pair }) => pair.masterTicket === masterTicket)?.pair ?? null;
+  }
+}
+
+export function scenario(name: string, options: ScenarioOptions, body: (scene: Scene) => Promise<void>): void {
+  test(name, async () => {
+    const firstSeed = options.firstSeed ?? 1;
+    for (let seed = firstSeed; seed < firstSeed + (options.seeds ?? 20); seed++) {
+      try {
+        await run({ ...options, seed }, body, options.doublesHappen ?? false);
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }
+  });
+}
+
+async function run(options: CellOptions, body: (scene: Scene) => Promise<void>, doublesHappen: boolean): Promise<void> {
+  const scene = new Scene(await outside(options), options);
+  await scene.boot();
+  await body(scene);
+  await scene.node.stop();
+  await scene.clock.advance(120_000);
+  assert.equal(scene.clock.pending, 0, "timers are left behind"); // 2
+  for (const node of scene.nodes) {
+    assert.deepEqual(node.crashes, []);
+    for (const { handed } of node.allSessions) assert.deepEqual(handed.filter(({ verdict }) => verdict !== "open"), []); // 1
+  }
+  if (!doublesHappen) for (const follower of scene.outside.followers) assert.deepEqual(follower.doubles, []); // 1
+}
