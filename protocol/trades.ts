@@ -31,6 +31,8 @@ export interface Quote {
 
 export interface Position {
   readonly ticket: Ticket;
+  /** MT5: stays when the server's own work gives the position another ticket. MT4 has none: always the ticket. */
+  readonly identifier: Ticket;
   readonly symbol: SymbolName;
   /** Of `symbol`: every price of this record is in these points. */
   readonly digits: number;
@@ -90,7 +92,10 @@ export interface AccountSnapshot {
 /** One change on an account, as its broker reports it. `brokerMs`: the broker's clock. */
 export type AccountChange =
   | { readonly kind: "position_opened"; readonly brokerMs: BrokerMs; readonly position: Position }
-  /** Volume (MT5 part-close), stop or target are other than before. */
+  /**
+   * Volume, stop, target or ticket are other than before. MT5 only: the volume (a part-close, or more of an order filled), and
+   * the ticket (server work; `identifier` tells which position it is).
+   */
   | { readonly kind: "position_changed"; readonly brokerMs: BrokerMs; readonly position: Position }
   /** Gone under this ticket. MT4 part-close: followed by `position_opened` of the rest under a new ticket. */
   | { readonly kind: "position_closed"; readonly brokerMs: BrokerMs; readonly closed: ClosedPosition }

@@ -9,14 +9,17 @@ import { LockstepError } from "../../protocol/errors.ts";
 import type { AccountId, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { AccountChange, AccountSnapshot, PendingOrder, Position, Quote, SymbolSpec } from "../../protocol/trades.ts";
-import { rescalePoints, type BrokerMs } from "../../protocol/units.ts";
+import { rescalePoints, type BrokerMs, type VolumeUnits } from "../../protocol/units.ts";
 import { checkMarket, lastTicket, type BrokerAccount, type BrokerSymbol, type Instrument, type InstrumentQuote } from "./accounts.ts";
+import { decideAct, type BrokerAct } from "./engine/acts.ts";
 import { changesOf } from "./engine/changes.ts";
-import { decideOrder, refusedOutcome, removal, type Outcome } from "./engine/orders.ts";
+import { decideOrder, refusedOutcome, removal, type Decision, type OrderMoment, type Outcome } from "./engine/orders.ts";
 import { decideQuote } from "./engine/quotes.ts";
-import { applyEvent, applyQuote, newAccountState, snapshotOf, type AccountState, type EngineLimits } from "./engine/state.ts";
+import { applyComments, applyEvent, applyQuote, newAccountState, snapshotOf, type AccountState, type EngineLimits } from "./engine/state.ts";
 import type { BrokerLog, RequestSource, TradeEvent } from "./log.ts";
+import { checkQuirks, ORDINARY, type Quirks } from "./quirks.ts";
 import { TicketSeries } from "./tickets.ts";
+import { Past, toldSnapshot } from "./toldSnapshot.ts";
 
 export interface BrokerOptions extends EngineLimits {
   readonly instruments: readonly Instrument[];
@@ -37,6 +40,9 @@ interface Desk {
   readonly specs: readonly SymbolSpec[];
   readonly state: AccountState;
   readonly tickets: TicketSeries;
+  quirks: Quirks;
+  /** Only while a quirk tells clients of the past. */
+  past: Past | null;
 }
 
 const SILENT: BrokerListener = { changed() {}, quoted() {} };
@@ -92,6 +98,30 @@ export class Broker {
     return snapshotOf(this.#desk(account).state, account, this.#nowMs(), historyFromMs);
   }
 
+  /** What a client is told that is logged in for `sinceLoginMs`: the truth, unless a quirk says otherwise. */
+  toldSnapshot(account: AccountId, historyFromMs: BrokerMs, sinceLoginMs: number): AccountSnapshot {
+    const { quirks, past } = this.#desk(account);
+    return toldSnapshot(this.snapshot(account, historyFromMs), quirks.snapshots, sinceLoginMs, past);
+  }
+
+  quirks(account: AccountId): Quirks {
+    return this.#desk(account).quirks;
+  }
+
+  /**
+   * Changes an account's standing quirks from now on; those that are not named stay. `ORDINARY` takes all of them away.
+   * @throws LockstepError `invalid_value`
+   */
+  setQuirk(account: AccountId, quirk: Partial<Quirks>): void {
+    const desk = this.#desk(account);
+    const quirks = { ...desk.quirks, ...quirk };
+    checkQuirks(account, quirks);
+    this.#log.append({ kind: "quirks", account, quirks }); // 1
+    desk.quirks = quirks;
+    applyComments(desk.state, desk.account.platform, quirks);
+    if ("snapshots" in quirk) desk.past = quirks.snapshots?.kind === "stale" ? new Past(quirks.snapshots.ageMs, standing(desk, this.#nowMs())) : null;
+  }
+
   /** Records that an order arrived; returns the `n` under which it is known. */
   receive(account: AccountId, order: Order, by: RequestSource): number {
     const digits = this.#desk(account).state.specs.get(order.symbol)?.digits ?? null;
@@ -100,13 +130,27 @@ export class Broker {
 
   /** Does what a received order asks, or says why not. */
   execute(account: AccountId, order: Order, requestN: number): Outcome {
-    const desk = this.#desk(account);
-    const newTicket = desk.tickets.next(desk.account.firstTicket);
-    if (newTicket === null) return refusedOutcome("too_many_positions");
-    const nowMs = this.#nowMs();
-    const { outcome, events } = decideOrder(desk.state, order, { nowMs, newTicket });
-    this.#happen(desk, events, requestN, nowMs);
-    return outcome;
+    return this.#decide(account, requestN, (state, at) => decideOrder(state, order, at));
+  }
+
+  /** MT5: `volume` more of the order `requestN` fills. `first`: the position as the part that filled before made it. */
+  fillRest(account: AccountId, first: Position, volume: VolumeUnits, requestN: number): Outcome {
+    return this.#act(account, { kind: "fill_rest", first, volume }, requestN);
+  }
+
+  /** The broker's own act: part of a position is closed without having been asked for. The outcome's `left` is what stands. */
+  serverPartClose(account: AccountId, ticket: Ticket, volume: VolumeUnits): Outcome {
+    return this.#act(account, { kind: "part_close", ticket, volume }, null);
+  }
+
+  /** The broker's own act: a position is closed at the market for want of margin. */
+  stopOut(account: AccountId, ticket: Ticket): Outcome {
+    return this.#act(account, { kind: "stop_out", ticket }, null);
+  }
+
+  /** The broker's own act: a position gets another ticket, which the outcome's `left` names. MT4 refuses. */
+  reticket(account: AccountId, ticket: Ticket): Outcome {
+    return this.#act(account, { kind: "reticket", ticket }, null);
   }
 
   /**
@@ -132,6 +176,20 @@ export class Broker {
     return true;
   }
 
+  #act(account: AccountId, act: BrokerAct, causeN: number | null): Outcome {
+    return this.#decide(account, causeN, (state, at) => decideAct(state, act, at));
+  }
+
+  #decide(account: AccountId, causeN: number | null, decide: (state: AccountState, at: OrderMoment) => Decision): Outcome {
+    const desk = this.#desk(account);
+    const newTicket = desk.tickets.next(desk.account.firstTicket);
+    if (newTicket === null) return refusedOutcome("too_many_positions");
+    const nowMs = this.#nowMs();
+    const { outcome, events } = decide(desk.state, { nowMs, newTicket });
+    this.#happen(desk, events, causeN, nowMs);
+    return outcome;
+  }
+
   #reprice(desk: Desk, { bid, ask }: InstrumentQuote, instrument: Instrument, causeN: number, nowMs: BrokerMs): void {
     for (const { symbol, digits, instrument: name } of desk.account.symbols) {
       if (name !== instrument.name) continue;
@@ -147,6 +205,7 @@ export class Broker {
     for (const event of events) {
       this.#log.append({ ...event, account, causeN }); // 1
       applyEvent(desk.state, event);
+      desk.past?.keep(standing(desk, nowMs));
       this.#listener.changed(account, changesOf(event, nowMs));
     }
   }
@@ -172,8 +231,10 @@ function newDesk(account: BrokerAccount, limits: EngineLimits, series: Map<strin
   const tickets = series.get(key) ?? new TicketSeries(lastTicket(account.platform));
   series.set(key, tickets);
   const specs = account.symbols.map(specOf);
-  return { account, specs, state: newAccountState(account.platform, specs, limits), tickets };
+  return { account, specs, state: newAccountState(account.platform, specs, limits), tickets, quirks: ORDINARY, past: null };
 }
+
+const standing = ({ state }: Desk, sinceMs: BrokerMs) => ({ sinceMs, positions: [...state.positions.values()], pendings: [...state.pendings.values()] });
 
 /** What a client is told of a symbol: not what it is priced by. */
 function specOf({ symbol, digits, volumeMin, volumeStep, volumeMax, stopLevelPoints }: BrokerSymbol): SymbolSpec {

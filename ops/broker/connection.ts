@@ -26,11 +26,15 @@ export interface ConnectionLimits {
 export interface ConnectionOwner {
   request(connection: Connection, request: WireRequest): void;
   ended(connection: Connection, cause: string): void;
+  /** Whether nothing may be said on the account's connections now. */
+  isMute(account: AccountId): boolean;
 }
 
 export interface Login {
   readonly account: AccountId;
   readonly channel: "session" | "call";
+  /** Of the monotonic clock. */
+  readonly atMs: number;
 }
 
 export class Connection {
@@ -69,13 +73,18 @@ export class Connection {
     return this.#ended;
   }
 
+  /** Half open: nothing that is sent now arrives. */
+  get isMute(): boolean {
+    return this.#login !== null && this.#owner.isMute(this.#login.account);
+  }
+
   loggedIn(login: Login): void {
     this.#login = login;
     this.#deadline.cancel();
   }
 
   send(message: WireMessage): void {
-    if (this.#ended) return; // 1
+    if (this.#ended || this.isMute) return; // 1
     this.#socket.write(encodeFrame(message));
     if (this.#socket.writableLength > this.#limits.maxBacklogBytes) this.cut("reads too slowly"); // 2
   }

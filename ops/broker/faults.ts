@@ -9,7 +9,9 @@
 import { LockstepError, unreachable } from "../../protocol/errors.ts";
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
+import type { VolumeUnits } from "../../protocol/units.ts";
 import type { Refusal } from "./engine/refusals.ts";
+import type { HalfOpenFault } from "./halfOpen.ts";
 
 export type OrderFault =
   /** Answered this late instead of after the server's own delay. */
@@ -19,23 +21,39 @@ export type OrderFault =
   /** Executed, and the connection is closed in place of the answer. */
   | { readonly kind: "lose_answer" }
   /** Refused with the platform's code for it, and not executed. */
-  | { readonly kind: "refuse"; readonly refusal: Refusal };
+  | { readonly kind: "refuse"; readonly refusal: Refusal }
+  /** Answered as timed out (MT4 128, MT5 10012) or never, and executed this much later, if it can be done then. */
+  | { readonly kind: "execute_late"; readonly afterMs: number; readonly answer: "time_out" | "none" }
+  /** The answer is sent twice. */
+  | { readonly kind: "double_answer" }
+  /** An open on MT5 (other orders are untouched): `volume` of it is filled now, answered 10010, the rest this much later; null: never. */
+  | { readonly kind: "fill_in_part"; readonly volume: VolumeUnits; readonly restAfterMs: number | null };
 
 /** What befalls an account's connections, at once. */
 export type ConnectionFault =
   /** The session is told so and ended, as when somebody else logs in. */
   | { readonly kind: "kick"; readonly text: string }
   /** All connections break without a word. */
-  | { readonly kind: "cut" };
+  | { readonly kind: "cut" }
+  /** All connections stay and are silent, those that log in meanwhile from their welcome on: no answers, no pushes, no pongs. */
+  | ({ readonly kind: "half_open" } & HalfOpenFault)
+  /** Ends `half_open` before its time. */
+  | { readonly kind: "heal" }
+  /** The next `count` changes are not told to the session, though they happen. */
+  | { readonly kind: "miss_changes"; readonly count: number };
 
 export type Fault = OrderFault | ConnectionFault;
 
-/** What becomes of one order, after all its faults. One that is neither refused nor executed is not answered either. */
+/** What becomes of one order, after all its faults. One that has neither an answer of its own nor an outcome is not answered. */
 export interface OrderPlan {
+  /** Answered whatever the outcome is; null: the outcome. */
   readonly refusal: Refusal | null;
-  readonly execute: boolean;
-  readonly answer: "send" | "never" | "cut";
+  /** 0: in the turn of its arrival; null: never. */
+  readonly executeAfterMs: number | null;
+  readonly answer: "send" | "send_twice" | "never" | "cut";
   readonly delayMs: number;
+  /** What is filled of an open on arrival, and when the rest; null: all of it on arrival. */
+  readonly part: { readonly volume: VolumeUnits; readonly restAfterMs: number | null } | null;
 }
 
 function bend(plan: OrderPlan, fault: OrderFault): OrderPlan {
@@ -43,11 +61,18 @@ function bend(plan: OrderPlan, fault: OrderFault): OrderPlan {
     case "answer_delay":
       return { ...plan, delayMs: fault.delayMs };
     case "hang":
-      return { ...plan, execute: fault.execute, answer: "never" };
+      return { ...plan, executeAfterMs: fault.execute && plan.refusal === null ? 0 : null, answer: "never" };
     case "lose_answer":
-      return { ...plan, execute: plan.refusal === null, answer: "cut" };
+      return { ...plan, executeAfterMs: plan.refusal === null ? (plan.executeAfterMs ?? 0) : plan.executeAfterMs, answer: "cut" };
     case "refuse":
-      return { ...plan, refusal: fault.refusal, execute: false };
+      return { ...plan, refusal: fault.refusal, executeAfterMs: null };
+    case "execute_late":
+      if (fault.answer === "none") return { ...plan, refusal: null, executeAfterMs: fault.afterMs, answer: "never" };
+      return { ...plan, refusal: "timed_out", executeAfterMs: fault.afterMs };
+    case "double_answer":
+      return { ...plan, answer: "send_twice" };
+    case "fill_in_part":
+      return { ...plan, part: { volume: fault.volume, restAfterMs: fault.restAfterMs } };
     default:
       return unreachable(fault);
   }
@@ -102,7 +127,7 @@ export class Faults {
     const met = armed.filter(({ only }) => only === null || only.includes(order.kind));
     for (const one of met) one.left -= 1;
     this.#armed.set(account, armed.filter(({ left }) => left > 0)); // 3
-    const untouched: OrderPlan = { refusal: null, execute: true, answer: "send", delayMs };
+    const untouched: OrderPlan = { refusal: null, executeAfterMs: 0, answer: "send", delayMs, part: null };
     return { plan: met.reduce((plan, { fault }) => bend(plan, fault), untouched), met: met.map(({ fault }) => fault) }; // 2
   }
 }

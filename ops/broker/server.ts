@@ -2,7 +2,7 @@
 //
 // 1. An account has at most one session; a new one throws the old one out. Call channels are as
 //    many as the connections allow.
-// 2. Pushes go to the session alone, in the turn in which things happen.
+// 2. Pushes go to the session alone (pushes.ts).
 // 3. After `close` nothing is left: no socket, no timer, and the log is written.
 
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -16,8 +16,10 @@ import { Broker } from "./broker.ts";
 import { Connection, type ConnectionLimits, type ConnectionOwner } from "./connection.ts";
 import type { EngineLimits } from "./engine/state.ts";
 import { Faults, type ConnectionFault } from "./faults.ts";
+import { HalfOpen } from "./halfOpen.ts";
 import { BrokerLog, type BrokerLogSink } from "./log.ts";
 import { OrderDesk } from "./orderDesk.ts";
+import { Pushes } from "./pushes.ts";
 import { Trader } from "./trader.ts";
 
 export interface BrokerServerOptions extends EngineLimits, ConnectionLimits {
@@ -55,12 +57,18 @@ export class BrokerServer {
   readonly faults: Faults;
   readonly #options: BrokerServerOptions;
   readonly #desk: OrderDesk;
+  readonly #pushes: Pushes;
+  readonly #halfOpen: HalfOpen;
   readonly #byLogin: ReadonlyMap<number, BrokerAccount>;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<AccountId, Connection>();
   readonly #server: Server;
-  readonly #owner: ConnectionOwner = { request: (connection, request) => this.#request(connection, request), ended: (connection, cause) => this.#ended(connection, cause) };
+  readonly #owner: ConnectionOwner = {
+    request: (connection, request) => this.#request(connection, request),
+    ended: (connection, cause) => this.#ended(connection, cause),
+    isMute: (account) => this.#halfOpen.isMute(account),
+  };
   #connectionCount = 0;
 
   /** @throws LockstepError `configuration` for instruments or accounts that do not fit together */
@@ -69,14 +77,11 @@ export class BrokerServer {
     const nowMs = (): BrokerMs => this.nowMs();
     this.log = new BrokerLog(options.logSinks, nowMs);
     this.broker = new Broker({ ...options, log: this.log, nowMs });
-    this.broker.listen({
-      changed: (account, changes) => {
-        for (const change of changes) this.#sessions.get(account)?.send({ t: "change", change }); // 2
-      },
-      quoted: (account, quotes) => this.#sessions.get(account)?.send({ t: "quotes", quotes }), // 2
-    });
+    this.#pushes = new Pushes(this.#sessions, this.log);
+    this.broker.listen(this.#pushes);
     this.faults = new Faults((account, fault) => this.#strike(account, fault));
-    this.#desk = new OrderDesk({ ...options, broker: this.broker, faults: this.faults, log: this.log, nowMs });
+    this.#halfOpen = new HalfOpen(options.clock);
+    this.#desk = new OrderDesk({ ...options, broker: this.broker, faults: this.faults, pushes: this.#pushes, log: this.log, nowMs });
     this.#byLogin = new Map(options.accounts.map((account) => [account.login, account]));
     this.#server = createServer((socket) => this.#accept(socket));
     this.#server.maxConnections = options.maxConnections;
@@ -107,6 +112,8 @@ export class BrokerServer {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections) connection.cut("server stopped");
     for (const socket of this.#sockets) socket.destroy(); // 3: also those that were told to leave
+    this.#desk.close(); // 3
+    this.#halfOpen.close(); // 3
     await closed;
     this.log.close();
   }
@@ -128,6 +135,7 @@ export class BrokerServer {
     if (request.t === "login") return this.#login(connection, request);
     const { login } = connection;
     if (login === null) return connection.fail(request.id, "not_logged_in", `${request.t} before a login`);
+    if (this.#halfOpen.isDeaf(login.account)) return;
     switch (request.t) {
       case "order":
         if (!this.#desk.take(connection, login.account, request.id, request.order)) {
@@ -135,7 +143,7 @@ export class BrokerServer {
         }
         return;
       case "snapshot":
-        return connection.send({ t: "snapshot", id: request.id, snapshot: this.broker.snapshot(login.account, request.historyFromMs) });
+        return connection.send({ t: "snapshot", id: request.id, snapshot: this.broker.toldSnapshot(login.account, request.historyFromMs, this.#options.clock.monotonicMs() - login.atMs) });
       case "ping":
         return connection.send({ t: "pong", id: request.id, brokerMs: this.nowMs() });
       default:
@@ -168,12 +176,13 @@ export class BrokerServer {
     }
     const { account, platform } = found;
     this.log.append({ ...entry, refused: null });
-    connection.loggedIn({ account, channel });
+    // Before the connection counts as the account's: a half-open one is welcomed too.
+    connection.send({ t: "welcome", id, account, platform, brokerMs: this.nowMs(), symbols: this.broker.specs(account), quotes: this.broker.quotes(account) });
+    connection.loggedIn({ account, channel, atMs: this.#options.clock.monotonicMs() });
     if (channel === "session") {
       this.#sessions.get(account)?.kick("somebody else logged in"); // 1
-      this.#sessions.set(account, connection);
+      this.#sessions.set(account, connection); // 2
     }
-    connection.send({ t: "welcome", id, account, platform, brokerMs: this.nowMs(), symbols: this.broker.specs(account), quotes: this.broker.quotes(account) });
   }
 
   #strike(account: AccountId, fault: ConnectionFault): void {
@@ -184,6 +193,12 @@ export class BrokerServer {
       case "cut":
         for (const connection of this.#connections) if (connection.login?.account === account) connection.cut("fault: cut");
         return;
+      case "half_open":
+        return this.#halfOpen.begin(account, fault, () => this.#strike(account, { kind: "heal" }));
+      case "heal":
+        return this.#halfOpen.heal(account);
+      case "miss_changes":
+        return this.#pushes.miss(account, fault.count);
       default:
         return unreachable(fault);
     }

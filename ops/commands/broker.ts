@@ -36,12 +36,14 @@ export async function brokerCommand(options: BrokerCommandOptions): Promise<numb
   const server = new BrokerServer({ ...BROKER_SERVER_DEFAULTS, ...config, clock: systemClock, timeBaseMs: () => systemClock.wallMs(), logSinks: sinks });
   server.setQuotes(config.quotes);
   const listening = await server.listen(port, host);
-  report(config, `${host}:${listening}`, options.log);
 
   const stop = new Stop(systemClock);
   stop.repeat(FLUSH_EVERY_MS, () => server.log.flush());
   if (config.walk) stop.repeat(WALK_EVERY_MS, walkStep(server, config, systemRandom));
-  await stop.signalled();
+  const signalled = stop.signalled();
+  // Whoever reads this may end us at once.
+  report(config, `${host}:${listening}`, options.log);
+  await signalled;
   await server.close();
   return 0;
 }

@@ -10,7 +10,11 @@ export function changesOf(event: TradeEvent, brokerMs: BrokerMs): AccountChange[
     case "deal":
       return dealChanges(event, brokerMs);
     case "modified":
+    case "reticketed":
       return [{ kind: "position_changed", brokerMs, position: event.position }];
+    case "grown":
+      // All of it is new: the position had been closed, and stands again.
+      return [{ kind: event.volume === event.position.volume ? "position_opened" : "position_changed", brokerMs, position: event.position }];
     case "pending":
       return [pendingChange(event, brokerMs)];
     default:

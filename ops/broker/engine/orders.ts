@@ -12,7 +12,6 @@ import type { Order } from "../../../protocol/orders.ts";
 import { closingPrice, openingPrice, pendingSide, type PendingOrder, type Position, type RemovalReason, type SymbolSpec } from "../../../protocol/trades.ts";
 import { NO_VOLUME, type BrokerMs, type Points, type VolumeUnits } from "../../../protocol/units.ts";
 import type { TradeEvent } from "../log.ts";
-import { COMMENT_CHARACTERS } from "./platform.ts";
 import type { Refusal } from "./refusals.ts";
 import type { AccountState } from "./state.ts";
 import { closeVolumeFault, pendingPriceFault, stopsFault, volumeFault, type Stops } from "./validation.ts";
@@ -44,7 +43,7 @@ export interface OrderMoment {
 type OrderOf<K extends Order["kind"]> = Extract<Order, { kind: K }>;
 
 export const refusedOutcome = (refusal: Refusal): Outcome => ({ refusal, ticket: null, left: null, volume: NO_VOLUME, price: null });
-const refuse = (refusal: Refusal): Decision => ({ outcome: refusedOutcome(refusal), events: [] }); // 1
+export const refuse = (refusal: Refusal): Decision => ({ outcome: refusedOutcome(refusal), events: [] }); // 1
 
 export function decideOrder(state: AccountState, order: Order, at: OrderMoment): Decision {
   switch (order.kind) {
@@ -77,6 +76,7 @@ function decideOpen(state: AccountState, order: OrderOf<"open">, at: OrderMoment
   if (order.priceLimit !== null && (order.side === "buy" ? price > order.priceLimit : price < order.priceLimit)) return refuse("requote"); // 2
   const position: Position = {
     ticket: at.newTicket,
+    identifier: at.newTicket,
     symbol: order.symbol,
     digits: spec.digits,
     side: order.side,
@@ -86,7 +86,7 @@ function decideOpen(state: AccountState, order: OrderOf<"open">, at: OrderMoment
     stopLoss: order.stopLoss,
     takeProfit: order.takeProfit,
     magic: order.magic,
-    comment: order.comment.slice(0, COMMENT_CHARACTERS),
+    comment: state.rules.storedComment(order.comment),
   };
   const outcome = { refusal: null, ticket: position.ticket, left: position.ticket, volume: order.volume, price };
   return { outcome, events: [{ kind: "deal", deal: "opened", position }] };
@@ -146,7 +146,7 @@ function decidePlace(state: AccountState, order: OrderOf<"place">, at: OrderMome
     stopLoss: order.stopLoss,
     takeProfit: order.takeProfit,
     magic: order.magic,
-    comment: order.comment.slice(0, COMMENT_CHARACTERS),
+    comment: state.rules.storedComment(order.comment),
   };
   return { outcome: standing(pending.ticket), events: [{ kind: "pending", step: "placed", pending }] };
 }
@@ -180,7 +180,7 @@ export function removal(pending: PendingOrder, reason: RemovalReason, nowMs: Bro
 }
 
 /** Pendings count too: each may become a position. */
-const isFull = (state: AccountState): boolean => state.positions.size + state.pendings.size >= state.limits.maxOpen;
+export const isFull = (state: AccountState): boolean => state.positions.size + state.pendings.size >= state.limits.maxOpen;
 
 /** The spec of a symbol that something stands in: nothing could be opened without one. */
 function heldSpec(state: AccountState, symbol: SymbolName): SymbolSpec {

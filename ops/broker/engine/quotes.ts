@@ -8,7 +8,7 @@
 // 3. Buyers pay the ask and are closed at the bid; sellers the other way round.
 // 4. A quote that hits both stop and target hits the stop.
 
-import { closingPrice, openingPrice, pendingSide, type CloseReason, type PendingOrder, type Position, type Quote } from "../../../protocol/trades.ts";
+import { closingPrice, openingPrice, pendingSide, type ClosedPosition, type CloseReason, type PendingOrder, type Position, type Quote } from "../../../protocol/trades.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import type { TradeEvent } from "../log.ts";
 import type { AccountState } from "./state.ts";
@@ -21,7 +21,7 @@ export function decideQuote(state: AccountState, quote: Quote, nowMs: BrokerMs):
   }
   for (const position of state.positions.values()) { // 1: `state` is still as it was before the quote
     const reason = position.symbol === quote.symbol ? hit(position, quote) : null;
-    if (reason !== null) events.push(closedBy(state, position, reason, quote, nowMs));
+    if (reason !== null) events.push({ kind: "deal", deal: "closed", closed: closedBy(state, position, reason, quote, nowMs) });
   }
   return events;
 }
@@ -34,7 +34,7 @@ function filled(pending: PendingOrder, quote: Quote, nowMs: BrokerMs): TradeEven
     kind: "pending",
     step: "filled",
     pending,
-    position: { ticket, symbol, digits, side, volume, openPrice, openTimeMs: nowMs, stopLoss, takeProfit, magic, comment },
+    position: { ticket, identifier: ticket, symbol, digits, side, volume, openPrice, openTimeMs: nowMs, stopLoss, takeProfit, magic, comment },
   };
 }
 
@@ -46,15 +46,12 @@ function hit(position: Position, quote: Quote): CloseReason | null {
   return null;
 }
 
-function closedBy(state: AccountState, position: Position, reason: CloseReason, quote: Quote, nowMs: BrokerMs): TradeEvent {
+/** The whole position, as it ends in the history. */
+export function closedBy(state: AccountState, position: Position, reason: CloseReason, quote: Quote, nowMs: BrokerMs): ClosedPosition {
   return {
-    kind: "deal",
-    deal: "closed",
-    closed: {
-      position: { ...position, comment: state.rules.historyComment(position.comment, reason) },
-      closePrice: closingPrice(position.side, quote), // 2
-      closeTimeMs: nowMs,
-      reason,
-    },
+    position: { ...position, comment: state.rules.historyComment(position.comment, reason) },
+    closePrice: closingPrice(position.side, quote), // 2
+    closeTimeMs: nowMs,
+    reason,
   };
 }

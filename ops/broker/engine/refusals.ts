@@ -14,6 +14,9 @@ const DONE: Readonly<Record<Platform, ResultCode>> = {
   mt5: { code: 10009, text: "request completed" },
 };
 
+/** MT5: an open of which only a part was filled. */
+export const DONE_IN_PART: ResultCode = { code: 10010, text: "only part of the request was completed" };
+
 const both = (mt4: number, mt5: number, text: string): Readonly<Record<Platform, ResultCode>> => ({ mt4: { code: mt4, text }, mt5: { code: mt5, text } });
 
 const CODES = {

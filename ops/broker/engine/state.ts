@@ -1,8 +1,9 @@
 // Owns the state of one account at the broker and how an event changes it.
 //
-// 1. `applyEvent` and `applyQuote` are the only code that changes a state; whatever decides reads.
+// 1. `applyEvent`, `applyQuote` and `applyComments` are the only code that changes a state; whatever
+//    decides reads.
 // 2. A ticket is open at most once. On MT4 it is never open and in the history; on MT5 an open
-//    position's closed parts are in the history under its ticket.
+//    position's closed parts are in the history under its ticket, or under one it had before.
 // 3. The history is bounded: past `maxHistory` the oldest goes.
 
 import { unreachable } from "../../../protocol/errors.ts";
@@ -10,6 +11,7 @@ import type { AccountId, SymbolName, Ticket } from "../../../protocol/ids.ts";
 import type { AccountSnapshot, ClosedPosition, PendingOrder, Platform, Position, Quote, RemovedPending, SymbolSpec } from "../../../protocol/trades.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import type { TradeEvent } from "../log.ts";
+import { withComments, type CommentQuirks } from "./comments.ts";
 import { MT4 } from "./mt4.ts";
 import { MT5 } from "./mt5.ts";
 import type { PlatformRules } from "./platform.ts";
@@ -22,11 +24,11 @@ export interface EngineLimits {
 }
 
 export interface AccountState {
-  readonly rules: PlatformRules;
+  rules: PlatformRules;
   readonly limits: EngineLimits;
   readonly specs: ReadonlyMap<SymbolName, SymbolSpec>;
   readonly quotes: Map<SymbolName, Quote>;
-  /** In the order in which their tickets were given, but for a filled pending: that is put at the end. */
+  /** In the order in which they came to stand; a new ticket is put at the end. */
   readonly positions: Map<Ticket, Position>;
   readonly pendings: Map<Ticket, PendingOrder>;
   readonly closed: ClosedPosition[];
@@ -35,7 +37,7 @@ export interface AccountState {
 
 export function newAccountState(platform: Platform, symbols: readonly SymbolSpec[], limits: EngineLimits): AccountState {
   return {
-    rules: platform === "mt4" ? MT4 : MT5,
+    rules: rulesOf(platform),
     limits,
     specs: new Map(symbols.map((spec) => [spec.symbol, spec])),
     quotes: new Map(),
@@ -44,6 +46,13 @@ export function newAccountState(platform: Platform, symbols: readonly SymbolSpec
     closed: [],
     removed: [],
   };
+}
+
+const rulesOf = (platform: Platform): PlatformRules => (platform === "mt4" ? MT4 : MT5);
+
+/** From now on comments are treated so; those that are stored already stay. */
+export function applyComments(state: AccountState, platform: Platform, quirks: CommentQuirks): void {
+  state.rules = withComments(rulesOf(platform), quirks);
 }
 
 export function applyQuote(state: AccountState, quote: Quote): void {
@@ -55,6 +64,11 @@ export function applyEvent(state: AccountState, event: TradeEvent): void {
     case "deal":
       return applyDeal(state, event);
     case "modified":
+    case "grown":
+      state.positions.set(event.position.ticket, event.position);
+      return;
+    case "reticketed":
+      state.positions.delete(event.before.ticket);
       state.positions.set(event.position.ticket, event.position);
       return;
     case "pending":

@@ -36,6 +36,7 @@ describe("orders that open", () => {
     const { outcome } = engine.ask(openOrder({ stopLoss: points(108_000), takeProfit: points(109_000) }));
     assert.deepEqual(engine.state.positions.get(outcome.ticket as Ticket), {
       ticket: 100,
+      identifier: 100,
       symbol: EURUSD,
       digits: 5,
       side: "buy",
@@ -130,7 +131,7 @@ describe("orders that close", () => {
 
     const { outcome } = engine.ask(closeOrder(old, lots("0.04")));
     assert.deepEqual(outcome, { refusal: null, ticket: null, left: 101, volume: lots("0.04"), price: BID });
-    assert.deepEqual([...engine.state.positions.values()], [{ ...before, ticket: 101, volume: lots("0.06"), comment: "from #100" }]);
+    assert.deepEqual([...engine.state.positions.values()], [{ ...before, ticket: 101, identifier: 101, volume: lots("0.06"), comment: "from #100" }]);
     assert.deepEqual(engine.state.closed.map(({ position }) => position), [{ ...before, volume: lots("0.04"), comment: "to #101" }]);
   });
 

@@ -10,7 +10,7 @@ import type { Ticket } from "../../../protocol/ids.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import { BrokerLog, type BrokerLogEntry } from "../../../ops/broker/log.ts";
 import { FileLogSink, MemoryLogSink } from "../../../ops/broker/logSinks.ts";
-import { closeOrder, EURUSD, lots, MT4_ACCOUNT, openOrder, points } from "./market.ts";
+import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
 import { entriesOf, running } from "./testServer.ts";
 
 function folder(t: TestContext): string {
@@ -42,6 +42,27 @@ describe("what is in the log", { timeout: 20_000 }, () => {
     assert.deepEqual([parted.closed.position.volume, parted.rest.volume, parted.rest.comment], [lots("0.04"), lots("0.06"), `from #${ticket}`]);
     assert.deepEqual([stopped.closed.position.ticket, stopped.closed.reason, stopped.closed.closePrice], [parted.rest.ticket, "stop_loss", 108_390]);
     assert.deepEqual(entriesOf(sink, "answer").map(({ requestN, code, ticket: named }) => [requestN, code, named]), [[ask?.n, 0, ticket], [close?.n, 0, null]]);
+  });
+
+  test("what the broker does by itself has no cause, no request and no answer", async (t) => {
+    const { server, session, sink } = await running(t);
+    const [mt4, mt5] = [await session(1), await session(2)];
+    const open = server.trader(MT4_ACCOUNT).open({ symbol: EURUSD, side: "buy", volume: lots("0.10") }).left as Ticket;
+    const other = server.trader(MT5_ACCOUNT).open({ symbol: SUFFIXED, side: "buy", volume: lots("0.10") }).left as Ticket;
+    const before = sink.entries.length;
+    const rest = server.broker.serverPartClose(MT4_ACCOUNT, open, lots("0.04")).left as Ticket;
+    server.broker.stopOut(MT4_ACCOUNT, rest);
+    const moved = server.broker.reticket(MT5_ACCOUNT, other).left as Ticket;
+    assert.equal(server.broker.stopOut(MT4_ACCOUNT, open).refusal, "unknown_position");
+    const entries = sink.entries.slice(before);
+    const acts = entries.map((entry) => [entry.kind, entry.account, "causeN" in entry && entry.causeN]);
+    assert.deepEqual(acts, [["deal", MT4_ACCOUNT, null], ["deal", MT4_ACCOUNT, null], ["reticketed", MT5_ACCOUNT, null]]);
+    const [reticketed] = entriesOf(sink, "reticketed");
+    assert.deepEqual([reticketed?.before.ticket, reticketed?.position.ticket, reticketed?.position.identifier], [other, moved, other]);
+    await mt4.ping();
+    await mt5.ping();
+    assert.deepEqual(mt4.changes().slice(1).map(({ kind }) => kind), ["position_closed", "position_opened", "position_closed"]);
+    assert.deepEqual(mt5.changes().slice(1).map(({ kind }) => kind), ["position_changed"]);
   });
 
   test("a refused order has a request and an answer with the code, and nothing else", async (t) => {

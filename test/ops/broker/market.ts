@@ -6,10 +6,12 @@ import type { Order } from "../../../protocol/orders.ts";
 import type { Platform, Quote } from "../../../protocol/trades.ts";
 import { volumeFromLots, type BrokerMs, type Points, type VolumeUnits } from "../../../protocol/units.ts";
 import type { BrokerAccount, BrokerSymbol } from "../../../ops/broker/accounts.ts";
-import { decideOrder, type Decision } from "../../../ops/broker/engine/orders.ts";
+import { decideAct, type BrokerAct } from "../../../ops/broker/engine/acts.ts";
+import { decideOrder, type Decision, type OrderMoment } from "../../../ops/broker/engine/orders.ts";
 import { decideQuote } from "../../../ops/broker/engine/quotes.ts";
-import { applyEvent, applyQuote, newAccountState, type AccountState } from "../../../ops/broker/engine/state.ts";
+import { applyComments, applyEvent, applyQuote, newAccountState, type AccountState } from "../../../ops/broker/engine/state.ts";
 import type { TradeEvent } from "../../../ops/broker/log.ts";
+import { ORDINARY, type Quirks } from "../../../ops/broker/quirks.ts";
 
 export const EURUSD = symbolName("EURUSD");
 export const SUFFIXED = symbolName("EURUSD.m");
@@ -65,16 +67,23 @@ export class Engine {
   nowMs = 1_000_000;
   lastTicket = 99;
 
+  readonly #platform: Platform;
+
   constructor(platform: Platform, more: Partial<BrokerSymbol> = {}, limits = { maxOpen: 100, maxHistory: 1000 }) {
+    this.#platform = platform;
     this.state = newAccountState(platform, [symbolAs(EURUSD, 5, more)], limits);
   }
 
   ask(order: Order): Decision {
-    this.nowMs += 1000;
-    this.lastTicket += 1;
-    const decision = decideOrder(this.state, order, { nowMs: this.nowMs as BrokerMs, newTicket: this.lastTicket as Ticket });
-    this.#apply(decision.events);
-    return decision;
+    return this.#decide((at) => decideOrder(this.state, order, at));
+  }
+
+  act(act: BrokerAct): Decision {
+    return this.#decide((at) => decideAct(this.state, act, at));
+  }
+
+  setQuirk(quirk: Partial<Quirks>): void {
+    applyComments(this.state, this.#platform, { ...ORDINARY, ...quirk });
   }
 
   /** A quote of EURUSD, in points of 5 digits. */
@@ -92,6 +101,14 @@ export class Engine {
     const { outcome } = this.ask(order);
     if (outcome.left === null) throw new Error(`nothing stands: ${outcome.refusal ?? "done"}`);
     return outcome.left;
+  }
+
+  #decide(decide: (at: OrderMoment) => Decision): Decision {
+    this.nowMs += 1000;
+    this.lastTicket += 1;
+    const decision = decide({ nowMs: this.nowMs as BrokerMs, newTicket: this.lastTicket as Ticket });
+    this.#apply(decision.events);
+    return decision;
   }
 
   #apply(events: readonly TradeEvent[]): void {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import { accountId, type Ticket } from "../../../protocol/ids.ts";
-import { EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, points, SUFFIXED } from "./market.ts";
+import { EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
 import { entriesOf, running } from "./testServer.ts";
 
 describe("the trader's hand", { timeout: 20_000 }, () => {
@@ -47,6 +47,18 @@ describe("the trader's hand", { timeout: 20_000 }, () => {
     const [answer] = entriesOf(sink, "answer");
     assert.deepEqual([request?.by, request?.digits], [{ kind: "trader" }, 4]);
     assert.deepEqual([answer?.requestN, answer?.code, answer?.notSent], [request?.n, 10009, null]);
+  });
+
+  test("closes a follower's copy, whole or in part, and the log tells it from the copier's own orders", async (t) => {
+    const { server, session, sink } = await running(t);
+    const client = await session();
+    const [whole, part] = [await client.order(openOrder()), await client.order(openOrder())];
+    const trader = server.trader(MT4_ACCOUNT);
+    trader.close(whole.ticket as Ticket);
+    trader.partClose(part.ticket as Ticket, lots("0.04"));
+    const requests = new Map(entriesOf(sink, "request").map(({ n, by }) => [n, by.kind]));
+    const deals = entriesOf(sink, "deal").map(({ deal, causeN }) => [deal, requests.get(causeN ?? 0)]);
+    assert.deepEqual(deals, [["opened", "connection"], ["opened", "connection"], ["closed", "trader"], ["part_closed", "trader"]]);
   });
 
   test("is refused like anybody else", async (t) => {
