@@ -86,7 +86,8 @@ function changed(state: MasterState, position: Position): MasterStep {
   const before = knownAs(state, position);
   if (before === undefined) return state.unresolved.has(position.ticket) ? { state, tick: null } : opened(state, position);
   const after: MasterPosition = { ...before, ticket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit };
-  const next: MasterState = { ...state, positions: withEntry(without(state.positions, before.ticket), after.ticket, after) };
+  const others = after.ticket === before.ticket ? state.positions : without(state.positions, before.ticket);
+  const next: MasterState = { ...state, positions: withEntry(others, after.ticket, after) };
   if (after.volume < before.volume) return { state: next, tick: { kind: "part_closed", position: after } };
   const same = after.ticket === before.ticket && after.volume === before.volume && after.stopLoss === before.stopLoss && after.takeProfit === before.takeProfit;
   return { state: next, tick: same ? null : { kind: "modified", position: after } };

@@ -20,7 +20,7 @@ import type { BrokerMs, VolumeUnits, WallMs } from "../../protocol/units.ts";
 import { decide, openedAtMs, type Market, type Target } from "./decide.ts";
 import { ownOrders, type OwnOrders, type Standing } from "./ownOrders.ts";
 import { samePair, sendingPair } from "./pairRow.ts";
-import { adopted, adoptedPending, end, endReason } from "./settle.ts";
+import { adopted, adoptedPending, end, endReason, showsEffect } from "./settle.ts";
 import { copyVolume } from "./sizing.ts";
 
 export interface KnownPair {
@@ -110,9 +110,6 @@ function surplus(own: OwnOrders, pair: Pair): readonly Action[] {
 }
 
 const isUnsettled = (input: PlanInput, known: KnownPair): known is KnownPair & { readonly settlesAtMs: number } => known.settlesAtMs !== null && known.settlesAtMs > input.monotonicMs;
-
-/** The unknown order was an open and stands, or a part-close and its part is gone. */
-const showsEffect = (before: Pair, now: Pair): boolean => before.status === "Sending" || now.followerTicket !== before.followerTicket || now.volume !== before.volume;
 
 /** A live pair whose copy is in neither the open orders nor the history. */
 function absent(input: PlanInput, target: Target, known: KnownPair): readonly Action[] {

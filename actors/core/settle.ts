@@ -153,6 +153,9 @@ function withPosition(pair: Pair, position: Position): Pair {
   return { ...pair, followerTicket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit };
 }
 
+/** Whether `now` settles an order of unknown outcome: an open that stands, or a part-close whose part is gone. Levels say nothing about it. */
+export const showsEffect = (before: Pair, now: Pair): boolean => before.status === "Sending" || now.followerTicket !== before.followerTicket || now.volume !== before.volume;
+
 export function endReason(reason: CloseReason, closing: boolean): EndReason {
   return reason === "manual" && closing ? "master_closed" : reason;
 }

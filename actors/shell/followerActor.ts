@@ -20,7 +20,7 @@ import type { WallMs } from "../../protocol/units.ts";
 import { decide, rowStart } from "../core/decide.ts";
 import { samePair, skippedPair } from "../core/pairRow.ts";
 import type { Action } from "../core/plan.ts";
-import { afterChange, concerns } from "../core/settle.ts";
+import { afterChange, concerns, showsEffect } from "../core/settle.ts";
 import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
 import { LinkCopies, type Copy } from "./linkCopies.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
@@ -175,13 +175,13 @@ export class FollowerActor {
   #onChange(change: AccountChange): void {
     for (const state of this.#states) {
       const copy = state.candidate(change);
-      if (copy?.pair == null || !concerns(copy.pair, change, state.link.magic)) continue;
+      if (copy === null || copy.pair === null || !concerns(copy.pair, change, state.link.magic)) continue;
       const closing = endsCopy(copy.flight) || (state.targets !== null && state.target(copy.masterTicket).kind === "gone");
       const pair = afterChange(copy.pair, change, closing, this.#nowMs());
       if (samePair(pair, copy.pair)) return;
       // Reports and answers come on ways of their own: one that was overtaken could undo what the answer said.
       if (change.brokerMs < copy.answeredAtMs && isLive(pair.status)) return this.#reconciler.look("older report", LOOK_AFTER_MS);
-      copy.settlesAtMs = null;
+      if (showsEffect(copy.pair, pair)) copy.settlesAtMs = null;
       copy.unsent = false;
       this.#ledger.set(copy, pair);
       return this.#evaluate(state, copy, null);

@@ -96,6 +96,7 @@ export class LeaseKeeper {
       const { profile, logger } = this.#options;
       this.#renew().then(
         () => {
+          if (this.#stopped) return;
           this.#schedule(profile.renewMs);
           this.#claim().catch((error: unknown) => logger.warn({ error: messageOf(error) }, "no accounts claimed")); // 4
         },
@@ -111,7 +112,7 @@ export class LeaseKeeper {
   async #claim(): Promise<void> {
     const { registry, me, capacity } = this.#options;
     const room = capacity - this.#held.size;
-    if (room === 0 || this.#claiming || this.#stopped) return;
+    if (room === 0 || this.#claiming) return;
     this.#claiming = true;
     try {
       const claimed = await registry.claim(me, room);

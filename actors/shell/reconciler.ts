@@ -86,7 +86,7 @@ export class Reconciler {
     if (this.#asking || gate.check(permit) !== "open") return this.look(cause, ASK_AGAIN_MS); // 1
     const askedAt = changes();
     this.#asking = true;
-    session
+    void session
       .snapshot(Math.floor((session.brokerNowMs() ?? HISTORY_MS) - HISTORY_MS) as BrokerMs)
       .catch((error: unknown) => {
         logger.warn({ account: session.account, cause, error: messageOf(error) }, "no snapshot");

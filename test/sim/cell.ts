@@ -1,7 +1,7 @@
 // Owns the setting of the shell's scenarios: one node with one master and some followers on fake time,
 // joined as the composition root joins them, with the in-memory log and storage and model brokers.
 
-import { FollowerActor } from "../../actors/shell/followerActor.ts";
+import type { FollowerActor } from "../../actors/shell/followerActor.ts";
 import type { FollowerLimits } from "../../actors/shell/followerTypes.ts";
 import { EventSink } from "../../actors/shell/eventSink.ts";
 import { LeaseKeeper, type LeaseProfile } from "../../actors/shell/leaseKeeper.ts";

@@ -66,22 +66,32 @@ export class FakeScheduler implements Clock {
 
   /** Lets `durationMs` of fake time pass, running everything that falls due, promises included. */
   async advance(durationMs: number): Promise<void> {
-    const untilMs = this.#nowMs + durationMs;
-    await settle();
-    for (let turn = 0; this.#runNext(untilMs); turn++) {
-      if (turn === MAX_TURNS) throw new Error(`no rest after ${MAX_TURNS} turns`);
-      await settle();
-    }
+    await this.#run(this.#nowMs + durationMs, () => false);
   }
 
   /** Lets time pass until `condition` holds, at most `limitMs`. It is looked at after every callback. */
   async until(condition: () => boolean, limitMs = 60_000): Promise<void> {
-    const untilMs = this.#nowMs + limitMs;
-    await settle();
-    while (!condition()) {
-      if (!this.#runNext(untilMs)) throw new Error(`condition not met within ${limitMs} ms of fake time: ${condition.toString()}`);
-      await settle();
-    }
+    const isMet = await this.#run(this.#nowMs + limitMs, condition);
+    if (!isMet) throw new Error(`condition not met within ${limitMs} ms of fake time: ${condition.toString()}`);
+  }
+
+  /** Whether `isDone` came to hold; else nothing is due any more until `untilMs`, and it is that time. */
+  #run(untilMs: number, isDone: () => boolean): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      let turns = 0;
+      // A real immediate comes after all promise callbacks that are ready.
+      const turn = (): void => {
+        try {
+          if (isDone()) return resolve(true);
+          if (!this.#runNext(untilMs)) return resolve(false);
+          if (++turns > MAX_TURNS) throw new Error(`no rest after ${MAX_TURNS} turns`);
+          setImmediate(turn);
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      };
+      setImmediate(turn);
+    });
   }
 
   /** Runs what is due next; false, with the time at `untilMs`, when nothing is due until then. */
@@ -115,8 +125,3 @@ export class FakeScheduler implements Clock {
 }
 
 const isBefore = (a: Entry, b: Entry): boolean => a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
-
-/** Runs the promise callbacks that are ready: real immediates come after all of them. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}

@@ -103,7 +103,7 @@ describe("books", () => {
     let { fold } = feed(synced(), tick(2, 3));
     for (let seq = 6; seq < 6 + MAX_WAITING + 10; seq++) fold = foldTick(fold, tick(1, seq), LIVE_MS).fold;
     const step = foldBook(fold, book(1, 9_999, [trade(9)]), LIVE_MS);
-    assert.deepEqual([step.replaced, step.fold.synced], [false, false]);
+    assert.deepEqual([step.verdict, step.replaced, at(step.fold)], ["stale", false, "1/5 not synced, trades 1"]);
   });
   test("what waits is bounded: the oldest goes, and the hole that it leaves is seen", () => {
     let fold = synced();

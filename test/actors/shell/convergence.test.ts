@@ -44,7 +44,7 @@ function faultOf(random: () => number): Fault | null {
 
 for (const masterPlatform of ["mt4", "mt5"] as const) {
   const followers = FACTORS.map((factor, index) => ({ platform: index === 0 ? ("mt4" as const) : ("mt5" as const), settings: { sizing: { mode: "multiplier" as const, factorMillionths: factor * 1_000_000 } } }));
-  scenario(`whatever happens to orders, sessions, the log and the node, a ${masterPlatform} master's trades end up copied once, or skipped with a reason`, { masterPlatform, followers, seeds: 25, wrapProducer: leaky }, async (scene) => {
+  scenario(`whatever happens to orders, sessions, the log and the node, a ${masterPlatform} master's trades end up copied once, or skipped with a reason`, { masterPlatform, followers, seeds: 20, wrapProducer: leaky }, async (scene) => {
     const { clock } = scene;
     const random = (): number => clock.random.next();
     const hand = new MasterHand(scene.master, clock.random);

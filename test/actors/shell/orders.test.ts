@@ -167,7 +167,7 @@ scenario("an order executed after it was sent again leaves one copy: the other i
 for (const executeAfterMs of [5, 10_000, null]) {
   for (const platform of ["mt4", "mt5"] as const) {
     const when = executeAfterMs === null ? "never executed" : `executed after ${executeAfterMs} ms`;
-    scenario(`a part-close of unknown outcome, ${when} on ${platform}, closes its share once`, { followers: [{ platform }] }, async (scene) => {
+    scenario(`a part-close of unknown outcome, ${when} on ${platform}, closes its share once`, { followers: [{ platform }], seeds: 12 }, async (scene) => {
       scene.session.mute = scene.seed % 2 === 0;
       const trade = scene.open(1);
       await scene.rest();
@@ -270,4 +270,46 @@ scenario("a close of something the broker does not know ends in a look, not in a
   await scene.clock.advance(5_000);
   assert.ok(handed(scene, "close") <= 4, `${handed(scene, "close")} closes`);
   assert.equal((await scene.row(trade.ticket))?.status, "Closed");
+});
+
+scenario("a report that is overtaken by a later answer undoes nothing: no part is closed twice", { masterPlatform: "mt5", followers: [{ platform: "mt5" }] }, async (scene) => {
+  const trade = scene.open(1);
+  await scene.rest();
+  scene.session.reports = "after"; // reports take longer than two whole orders
+  scene.masterSession.reports = "before";
+  for (const count of [1, 2]) {
+    scene.master.close(trade.ticket, "manual", lots(0.25));
+    await scene.clock.until(() => scene.asked("close").length === count);
+    await scene.clock.advance(1);
+  }
+  await scene.rest();
+  assert.equal(scene.copyOf(trade.ticket)?.volume, lots(0.5));
+  assert.equal(scene.asked("close").length, 2);
+});
+
+scenario("a snapshot from just before an order was carried out does not speak against its answer", {}, async (scene) => {
+  const first = scene.open(0.1);
+  await scene.rest();
+  scene.session.reports = "after"; // the snapshot is under way longer than the orders
+  scene.masterSession.reports = "before";
+  scene.node.supervisor.lift();
+  scene.master.close(first.ticket, "manual");
+  const second = scene.open(0.2);
+  await scene.rest();
+  assert.equal(scene.node.metrics.of("copies_missing"), 0);
+  assert.deepEqual(scene.session.handed.map(({ order }) => order.kind), ["open", "close", "open"]);
+  assert.deepEqual([(await scene.row(first.ticket))?.status, (await scene.row(second.ticket))?.status], ["Closed", "Open"]);
+});
+
+scenario("a hand on the stops says nothing about a part-close of unknown outcome", { followers: [{ platform: "mt5" }] }, async (scene) => {
+  const trade = scene.open(1);
+  await scene.rest();
+  faulty(scene, "close", { kind: "unknown", executeAfterMs: 10_000 });
+  scene.master.close(trade.ticket, "manual", lots(0.4));
+  await scene.clock.until(() => scene.node.metrics.of("orders_unknown") === 1);
+  scene.follower.modify(scene.copyOf(trade.ticket)?.ticket ?? trade.ticket, at(100_000), null);
+  await scene.clock.advance(SETTLE_MS);
+  await scene.rest();
+  assert.equal(scene.copyOf(trade.ticket)?.volume, lots(0.6));
+  assert.equal(scene.asked("close").length, 1);
 });
