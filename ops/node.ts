@@ -120,6 +120,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     bookAheadMs: limits.bookAheadMs,
     handlers: {
       onTick: (tick, readAtMs) => supervisor.onTick(tick, readAtMs),
+      onAlive: (master, reading) => supervisor.onAlive(master, reading),
       onBook: (master, fold) => supervisor.onBook(master, fold),
       onUnsynced: (master) => supervisor.onUnsynced(master),
     },

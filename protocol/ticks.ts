@@ -76,7 +76,13 @@ export interface Book {
   readonly pendings: readonly MasterPending[];
 }
 
-/** Orders (epoch, seq): negative when a is older. */
-export function compareVersions(a: { readonly epoch: Epoch; readonly seq: Seq }, b: { readonly epoch: Epoch; readonly seq: Seq }): number {
+/** How far a master's story is told. */
+export interface MasterVersion {
+  readonly epoch: Epoch;
+  readonly seq: Seq;
+}
+
+/** Negative when a is older. */
+export function compareVersions(a: MasterVersion, b: MasterVersion): number {
   return a.epoch === b.epoch ? a.seq - b.seq : a.epoch - b.epoch;
 }

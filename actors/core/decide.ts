@@ -6,18 +6,20 @@
 // 2. A pair that is ended or not settled gets no order.
 // 3. Only a trade without a pair may open, and only `opening` allows it.
 // 4. Closes come before modifies.
+// 5. Levels that the broker would refuse at this quote are not sent: the others go without them, and
+//    they follow when the market allows it.
 
 import type { Link } from "../../protocol/accounts.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import type { ReasonDetail, SkipReason } from "../../protocol/reasons.ts";
 import { masterTicketOfComment, tagComment } from "../../protocol/tags.ts";
-import type { MasterPending, MasterPosition } from "../../protocol/ticks.ts";
+import type { MasterPending, MasterPosition, TickBody } from "../../protocol/ticks.ts";
 import { pendingSide, type Quote, type SymbolSpec } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import { NO_VOLUME, priceText, rescalePoints, type BrokerMs, type WallMs } from "../../protocol/units.ts";
 import { sendingPair, skippedPair, type RowStart } from "./pairRow.ts";
-import { NO_STOPS, pointsAgainst, sameStops, stopsAt, worstPrice, type Stops } from "./prices.ts";
+import { NO_STOPS, pointsAgainst, sameStops, stopsAt, stopsTaken, worstPrice, type Stops } from "./prices.ts";
 import { copyVolume, volumeToClose } from "./sizing.ts";
 
 /** What the master holds of one trade. */
@@ -59,6 +61,8 @@ export type Decision =
   | { readonly kind: "nothing" }
   /** `pair`: the row as it is once the order is on its way. */
   | { readonly kind: "order"; readonly order: Order; readonly pair: Pair }
+  /** Levels wait for the market: their broker would refuse them now. */
+  | { readonly kind: "later" }
   /** Not copied, and why: `pair` is ended by it. */
   | { readonly kind: "skip"; readonly pair: Pair };
 
@@ -112,7 +116,7 @@ function openPosition(input: DecideInput, position: MasterPosition): Decision {
     const reason = opening.late ? "late_open_price_moved" : "price_moved";
     return skip(input, position, reason, { againstPoints, slippagePoints: link.settings.slippagePoints, masterPrice: priceText(masterPrice, spec.digits) });
   }
-  const stops = openingStops(input, spec, position);
+  const stops = stopsTaken(position.side, openingStops(input, spec, position), NO_STOPS, quote, spec.stopLevelPoints); // 5
   const pair = sendingPair({ ...rowStart(input, position), volume: sized.volume });
   return order(pair, {
     kind: "open",
@@ -169,9 +173,10 @@ function followPosition(input: DecideInput, pair: Pair, position: MasterPosition
   if (volume !== NO_VOLUME) {
     return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket: pair.followerTicket, symbol: pair.symbol, volume, part: volume < pair.volume });
   }
-  const stops = stopsAt(market.spec, position);
-  if (!link.settings.copyStops || sameStops(stops, pair)) return NOTHING;
-  return order(pair, { kind: "modify", ticket: pair.followerTicket, symbol: pair.symbol, ...stops });
+  const wanted = stopsAt(market.spec, position);
+  if (!link.settings.copyStops || sameStops(wanted, pair)) return NOTHING;
+  const stops = market.quote === null ? wanted : stopsTaken(pair.side, wanted, pair, market.quote, market.spec.stopLevelPoints);
+  return sameStops(stops, pair) ? { kind: "later" } : order(pair, { kind: "modify", ticket: pair.followerTicket, symbol: pair.symbol, ...stops });
 }
 
 function followPending(input: DecideInput, pair: Pair, pending: MasterPending): Decision {
@@ -186,6 +191,16 @@ function followPending(input: DecideInput, pair: Pair, pending: MasterPending): 
 /** The row of a trade that is not copied, and why. */
 function skip(input: RowContext, trade: MasterPosition | MasterPending, reason: SkipReason, detail: ReasonDetail): Decision {
   return { kind: "skip", pair: skippedPair(rowStart(input, trade), reason, detail) };
+}
+
+/** Whether a tick may open a trade we do not have: what lies between opening and end says nothing about one. */
+export const opensTrade = ({ kind }: TickBody): boolean => kind === "opened" || kind === "pending_placed" || kind === "pending_filled";
+
+/** The row of a trade that the master ended before its copy was sent. */
+export function neverCopiedPair(input: RowContext, target: Exclude<Target, { kind: "gone" }>): Pair {
+  // A pending order of a link that copies none was never ours to copy.
+  const pendingsOff = target.kind === "pending" && !input.link.settings.copyPendings;
+  return skippedPair(rowStart(input, target.kind === "position" ? target.position : target.pending), pendingsOff ? "pendings_off" : "gone_before_copy", {});
 }
 
 export type RowContext = Pick<DecideInput, "link" | "market" | "nowMs">;

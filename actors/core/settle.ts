@@ -60,6 +60,9 @@ export function afterExecution(pair: Pair, order: Order, answer: Executed, sent:
 /** Whether a close that was executed ended the whole position. */
 export const leavesNothing = (order: Extract<Order, { kind: "close" }>, answer: Executed): boolean => !order.part && answer.kind === "done";
 
+/** Whether an order ends its copy, as far as it is executed. */
+export const endsCopy = (order: Order | null): boolean => order?.kind === "cancel" || (order?.kind === "close" && !order.part);
+
 export function end(pair: Pair, reason: EndReason, detail: ReasonDetail): Pair {
   return { ...pair, status: "Closed", volume: NO_VOLUME, reason, detail };
 }

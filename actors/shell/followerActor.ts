@@ -12,22 +12,23 @@ import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { SessionEvent } from "../../protocol/ports/broker.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
-import type { TickBody } from "../../protocol/ticks.ts";
-import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
+import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
-import type { Order } from "../../protocol/orders.ts";
 import type { WallMs } from "../../protocol/units.ts";
-import { decide, rowStart } from "../core/decide.ts";
-import { samePair, skippedPair } from "../core/pairRow.ts";
-import type { Action } from "../core/plan.ts";
-import { afterChange, concerns, showsEffect } from "../core/settle.ts";
+import { decide, neverCopiedPair, opensTrade } from "../core/decide.ts";
+import { samePair } from "../core/pairRow.ts";
+import type { Action } from "../core/reconcile/input.ts";
+import { afterChange, concerns, endsCopy, showsEffect } from "../core/settle.ts";
 import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
 import { LinkCopies, type Copy } from "./linkCopies.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
 import { marketOf } from "./market.ts";
 import { LOOK_AFTER_MS, OrderDesk } from "./orderDesk.ts";
 import { PairLedger } from "./pairLedger.ts";
-import { Reconciler } from "./reconciler.ts";
+import { Reconciler, type SnapshotMessage } from "./reconciler.ts";
+
+/** How often the market is looked at for levels that it does not allow yet. */
+const MARKET_MS = 500;
 
 export class FollowerActor {
   readonly account: Account;
@@ -83,7 +84,10 @@ export class FollowerActor {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#reconciler.stop();
-    for (const state of this.#states) for (const copy of state.copies.values()) copy.pause?.cancel();
+    for (const state of this.#states) for (const copy of state.copies.values()) {
+      copy.pause?.cancel();
+      copy.later?.cancel();
+    }
     await this.#desk.drain();
     this.#mailbox.stop();
     await this.#options.session.close();
@@ -100,6 +104,10 @@ export class FollowerActor {
         return this.#onTick(message);
       case "answered":
         return this.#desk.onAnswered(message);
+      case "loose_answered":
+        return this.#desk.onLooseAnswered(message);
+      case "alive":
+        return this.#forMaster(message.master, (state) => state.readMasterClock(message.clock.brokerMs, message.clock.atMs));
       case "session":
         return this.#onSessionEvent(message.event);
       case "book":
@@ -107,9 +115,12 @@ export class FollowerActor {
       case "master_unsynced":
         return this.#forMaster(message.master, (state) => state.forgetMaster());
       case "snapshot":
-        return this.#onSnapshot(message.snapshot, message.askedAt, message.cause);
+        return this.#onSnapshot(message);
       case "retry":
         message.copy.pause = null;
+        return this.#evaluate(message.state, message.copy, null);
+      case "market":
+        message.copy.later = null;
         return this.#evaluate(message.state, message.copy, null);
       case "lift":
         return this.#reconciler.look("lease_restored", 0);
@@ -126,7 +137,7 @@ export class FollowerActor {
     this.#forMaster(tick.master, (state) => {
       state.readMasterClock(tick.brokerNowMs, readAtMs);
       if (state.targets === null) return;
-      const masterTicket = state.fold(tick.body);
+      const masterTicket = state.fold(tick);
       if (masterTicket === null) return;
       const copy = state.copy(masterTicket);
       // Invariant 3: before the plan, the plan decides.
@@ -137,10 +148,10 @@ export class FollowerActor {
     });
   }
 
-  #onBook({ master, targets, clock }: Extract<FollowerMessage, { kind: "book" }>): void {
+  #onBook({ master, targets, version, clock }: Extract<FollowerMessage, { kind: "book" }>): void {
     this.#forMaster(master, (state) => {
       if (clock !== null) state.readMasterClock(clock.brokerMs, clock.atMs);
-      state.replaceTargets(targets);
+      state.replaceTargets(targets, version);
     });
     if (this.#connected) this.#reconciler.look("book", 0);
   }
@@ -159,6 +170,7 @@ export class FollowerActor {
     switch (event.kind) {
       case "connected":
         this.#connected = true;
+        this.#reconciler.forgetSession();
         return this.#reconciler.look("session_connected", 0);
       case "disconnected":
         this.#connected = false;
@@ -209,6 +221,9 @@ export class FollowerActor {
       case "nothing":
         if (target.kind === "gone" && pair === null) this.#neverCopied(state, copy);
         return this.#forgetIfOver(state, copy);
+      case "later":
+        copy.later ??= this.#options.clock.after(MARKET_MS, () => this.#mailbox.tellAnswer({ kind: "market", state, copy }));
+        return;
       case "skip":
         copy.unsent = false;
         this.#ledger.set(copy, decision.pair);
@@ -220,11 +235,11 @@ export class FollowerActor {
     }
   }
 
-  #onSnapshot(snapshot: AccountSnapshot | null, askedAt: number, cause: string): void {
-    if (snapshot === null || !this.#connected) return;
+  #onSnapshot(message: SnapshotMessage): void {
+    if (!this.#connected) return;
     for (const state of this.#states) {
       if (state.targets === null) continue;
-      const actions = this.#reconciler.plan(state, snapshot, askedAt, cause, (target) => marketOf(this.#options.session, state.link, target));
+      const actions = this.#reconciler.plan(state, message, (target) => marketOf(this.#options.session, state.link, target));
       if (actions === null) continue;
       state.planned = true;
       for (const action of actions) this.#carryOut(state, action);
@@ -236,6 +251,7 @@ export class FollowerActor {
 
   #carryOut(state: LinkCopies, action: Action): void {
     if (action.kind === "again") return this.#reconciler.look("settle", action.atMs - this.#options.clock.monotonicMs());
+    if (action.kind === "loose") return this.#desk.sendLoose(action.order);
     const copy = state.copy(action.pair.masterTicket);
     switch (action.kind) {
       case "row":
@@ -266,10 +282,7 @@ export class FollowerActor {
     const target = copy.lastTarget;
     if (target === null || (copy.pair !== null && !copy.unsent)) return;
     copy.unsent = false;
-    const context = { link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: this.#nowMs() };
-    const pendingsOff = target.kind === "pending" && !state.link.settings.copyPendings;
-    const trade = target.kind === "position" ? target.position : target.pending;
-    this.#ledger.set(copy, skippedPair(rowStart(context, trade), pendingsOff ? "pendings_off" : "gone_before_copy", {}));
+    this.#ledger.set(copy, neverCopiedPair({ link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: this.#nowMs() }, target));
   }
 
   /** An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it. */
@@ -304,8 +317,3 @@ export class FollowerActor {
     return Math.floor(this.#options.clock.wallMs()) as WallMs;
   }
 }
-
-/** Invariant 4: what lies between opening and end says nothing about a trade we do not have. */
-const opensTrade = ({ kind }: TickBody): boolean => kind === "opened" || kind === "pending_placed" || kind === "pending_filled";
-
-const endsCopy = (order: Order | null): boolean => order?.kind === "cancel" || (order?.kind === "close" && !order.part);

@@ -10,13 +10,13 @@ import type { Gate } from "../../protocol/ports/gate.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
-import type { Tick } from "../../protocol/ticks.ts";
-import type { AccountSnapshot } from "../../protocol/trades.ts";
+import type { MasterVersion, Tick } from "../../protocol/ticks.ts";
 import type { WallMs } from "../../protocol/units.ts";
 import type { ClockReading } from "../core/masterFold.ts";
 import type { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
 import type { Copy, LinkCopies, LiveTarget } from "./linkCopies.ts";
+import type { SnapshotMessage } from "./reconciler.ts";
 
 export interface FollowerOptions {
   readonly account: Account;
@@ -53,6 +53,13 @@ export interface TickTimes {
   readonly readAtMs: number;
 }
 
+/** The end of an order that belongs to no trade's row. */
+export interface LooseAnswered {
+  readonly kind: "loose_answered";
+  readonly order: Order;
+  readonly execution: Execution;
+}
+
 export interface Answered {
   readonly kind: "answered";
   readonly state: LinkCopies;
@@ -68,11 +75,17 @@ export interface Answered {
 export type FollowerMessage =
   /** `readAtMs`: monotonic clock at the reader of the log. */
   | { readonly kind: "tick"; readonly tick: Tick; readonly readAtMs: number; readonly readAtWallMs: WallMs }
-  | { readonly kind: "book"; readonly master: AccountId; readonly targets: ReadonlyMap<Ticket, LiveTarget>; readonly clock: ClockReading | null }
+  /** `version`: the last tick that the targets contain; those up to it which still wait in the mailbox are done. */
+  | { readonly kind: "book"; readonly master: AccountId; readonly targets: ReadonlyMap<Ticket, LiveTarget>; readonly version: MasterVersion; readonly clock: ClockReading | null }
+  /** A sign of life without news. */
+  | { readonly kind: "alive"; readonly master: AccountId; readonly clock: ClockReading }
   /** A hole in the master's ticks: nothing of it is known until the next book. */
   | { readonly kind: "master_unsynced"; readonly master: AccountId }
   | { readonly kind: "session"; readonly event: SessionEvent }
   | Answered
-  | { readonly kind: "snapshot"; readonly snapshot: AccountSnapshot | null; readonly askedAt: number; readonly cause: string }
+  | LooseAnswered
+  | SnapshotMessage
   | { readonly kind: "retry"; readonly state: LinkCopies; readonly copy: Copy }
+  /** Levels waited for the market. */
+  | { readonly kind: "market"; readonly state: LinkCopies; readonly copy: Copy }
   | { readonly kind: "lift" };

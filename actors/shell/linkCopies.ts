@@ -7,7 +7,7 @@ import type { Order } from "../../protocol/orders.ts";
 import { isLive, type Pair } from "../../protocol/pairs.ts";
 import type { Timer } from "../../protocol/ports/clock.ts";
 import { chainFrom, masterTicketOfComment } from "../../protocol/tags.ts";
-import type { MasterPending, MasterPosition, TickBody } from "../../protocol/ticks.ts";
+import { compareVersions, type MasterPending, type MasterPosition, type MasterVersion, type Tick } from "../../protocol/ticks.ts";
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
@@ -33,6 +33,8 @@ export interface Copy {
   settlesAtMs: number | null;
   /** A refused order is tried again when this runs. */
   pause: Timer | null;
+  /** Levels wait for the market: looked at again when this runs. Nothing else waits for it. */
+  later: Timer | null;
   attempts: number;
   /** Open without stops: they were refused once. */
   plain: boolean;
@@ -55,13 +57,17 @@ export class LinkCopies {
   /** A plan was carried out since the last connect and the last book: new ticks may be traded. */
   planned = false;
   #masterOffsetMs: number | null = null;
+  #version: MasterVersion | null = null;
+  /** Monotonic. */
+  #heardAtMs: number | null = null;
 
   constructor(link: Link) {
     this.link = link;
   }
 
-  /** A reading of the master broker's clock. The best one is the least delayed, so the offset only rises within a sync. */
+  /** A sign of life of the master, with a reading of its broker's clock. The best reading is the least delayed, so the offset only rises within a sync. */
   readMasterClock(brokerNowMs: BrokerMs, monotonicMs: number): void {
+    this.#heardAtMs = Math.max(this.#heardAtMs ?? monotonicMs, monotonicMs);
     const offsetMs = brokerNowMs - monotonicMs;
     if (this.#masterOffsetMs === null || offsetMs > this.#masterOffsetMs) this.#masterOffsetMs = offsetMs;
   }
@@ -71,6 +77,12 @@ export class LinkCopies {
     this.targets = null;
     this.planned = false;
     this.#masterOffsetMs = null;
+    this.#heardAtMs = null;
+  }
+
+  /** How long the master has not been heard of; for ever while it never was. */
+  silentMs(monotonicMs: number): number {
+    return this.#heardAtMs === null ? Number.POSITIVE_INFINITY : monotonicMs - this.#heardAtMs;
   }
 
   /** Null while no reading of the master broker's clock has come live. */
@@ -87,7 +99,7 @@ export class LinkCopies {
   copy(masterTicket: Ticket): Copy {
     let copy = this.copies.get(masterTicket);
     if (copy === undefined) {
-      copy = { masterTicket, pair: null, changedAt: 0, answeredAtMs: 0 as BrokerMs, flight: null, opening: null, unsent: false, settlesAtMs: null, pause: null, attempts: 0, plain: false, refusedLevels: null, unpublished: false, lastTarget: null };
+      copy = { masterTicket, pair: null, changedAt: 0, answeredAtMs: 0 as BrokerMs, flight: null, opening: null, unsent: false, settlesAtMs: null, pause: null, later: null, attempts: 0, plain: false, refusedLevels: null, unpublished: false, lastTarget: null };
       this.copies.set(masterTicket, copy);
     }
     return copy;
@@ -99,8 +111,11 @@ export class LinkCopies {
     return this.copies.get(masterTicket)?.lastTarget?.kind === "pending" ? GONE_CANCELLED : GONE_CLOSED;
   }
 
-  /** Folds a tick into the targets; the master ticket it is about, null for a mere sign of life. */
-  fold(body: TickBody): Ticket | null {
+  /** Folds a tick into the targets; the master ticket it is about, null where it tells nothing new. */
+  fold(tick: Tick): Ticket | null {
+    const { body } = tick;
+    if (this.#version !== null && compareVersions(tick, this.#version) <= 0) return null;
+    this.#version = { epoch: tick.epoch, seq: tick.seq };
     switch (body.kind) {
       case "opened":
       case "part_closed":
@@ -127,8 +142,9 @@ export class LinkCopies {
     return trade.masterTicket;
   }
 
-  replaceTargets(targets: ReadonlyMap<Ticket, LiveTarget>): void {
+  replaceTargets(targets: ReadonlyMap<Ticket, LiveTarget>, version: MasterVersion): void {
     this.targets = new Map(targets);
+    this.#version = version;
     for (const [masterTicket, target] of targets) this.copy(masterTicket).lastTarget = target;
     this.planned = false;
   }
@@ -153,7 +169,9 @@ export class LinkCopies {
   /** Ended here and gone at the master: nothing can come of it any more. */
   forgetIfOver(copy: Copy): void {
     const over = copy.flight === null && !copy.unpublished && copy.pause === null && (copy.pair === null || !isLive(copy.pair.status));
-    if (over && this.targets !== null && !this.targets.has(copy.masterTicket)) this.copies.delete(copy.masterTicket);
+    if (!over || this.targets === null || this.targets.has(copy.masterTicket)) return;
+    copy.later?.cancel();
+    this.copies.delete(copy.masterTicket);
   }
 
   get settled(): boolean {

@@ -6,13 +6,14 @@
 //    is counted and never queued: only reconcile sends it again.
 // 3. An order of unknown outcome is not sent again before the broker was asked about it.
 
+import type { Ticket } from "../../protocol/ids.ts";
 import type { Answer, Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import { afterRefusal } from "../core/retry.ts";
 import { afterExecution, leavesNothing } from "../core/settle.ts";
-import type { Answered, FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
+import type { Answered, FollowerMessage, LooseAnswered, FollowerOptions, TickTimes } from "./followerTypes.ts";
 import type { Copy, LinkCopies } from "./linkCopies.ts";
 import type { PairLedger } from "./pairLedger.ts";
 import type { Reconciler } from "./reconciler.ts";
@@ -31,6 +32,8 @@ export const LOOK_AFTER_MS = 500;
 export class OrderDesk {
   readonly #options: OrderDeskOptions;
   readonly #queue = new Map<Copy, LinkCopies>();
+  /** Tickets that are being ended without a row. */
+  readonly #loose = new Set<Ticket>();
   #inFlight = 0;
 
   constructor(options: OrderDeskOptions) {
@@ -66,6 +69,26 @@ export class OrderDesk {
       this.#inFlight--;
       tellAnswer({ kind: "answered", state, copy, order, sent: pair, execution, handedAtMs, times });
     });
+  }
+
+  /** Ends an order at the broker that belongs to no row: it is sent once, and looked for again whatever comes of it. */
+  sendLoose(order: Extract<Order, { kind: "close" | "cancel" }>): void {
+    const { account, gate, permit, session, limits, logger, reconciler, tellAnswer } = this.#options;
+    if (this.#loose.has(order.ticket) || this.#inFlight >= limits.parallelism || gate.check(permit) !== "open") return reconciler.look("loose order", LOOK_AFTER_MS);
+    logger.warn({ follower: account.id, order }, "order of ours that belongs to no trade is ended");
+    this.#inFlight++;
+    this.#loose.add(order.ticket);
+    void session.execute(order, permit).then((execution) => {
+      this.#inFlight--;
+      tellAnswer({ kind: "loose_answered", order, execution });
+    });
+  }
+
+  onLooseAnswered({ order, execution }: LooseAnswered): void {
+    const { account, logger, reconciler } = this.#options;
+    if ("ticket" in order) this.#loose.delete(order.ticket);
+    logger.info({ follower: account.id, order, execution }, "loose order answered");
+    reconciler.look("loose order", LOOK_AFTER_MS);
   }
 
   onAnswered({ state, copy, order, sent, execution, handedAtMs, times }: Answered): void {

@@ -16,7 +16,8 @@ import type { AccountSnapshot } from "../../protocol/trades.ts";
 import { messageOf } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import type { Market, Target } from "../core/decide.ts";
-import { plan, type Action, type KnownPair } from "../core/plan.ts";
+import type { Action, KnownPair, PlanInput } from "../core/reconcile/input.ts";
+import { distrust, plan } from "../core/reconcile/plan.ts";
 import type { LinkCopies } from "./linkCopies.ts";
 
 export interface ReconcilerOptions {
@@ -28,17 +29,27 @@ export interface ReconcilerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits: { readonly reconcileEveryMs: number };
-  readonly ask: (message: { kind: "snapshot"; snapshot: AccountSnapshot | null; askedAt: number; cause: string }) => void;
+  readonly ask: (message: SnapshotMessage) => void;
   /** The actor's change counter. */
   readonly changes: () => number;
+}
+
+/** `askedAt`: the change counter, and `askedAtMs` the monotonic clock, when it was asked for. */
+export interface SnapshotMessage {
+  readonly kind: "snapshot";
+  readonly snapshot: AccountSnapshot | null;
+  readonly askedAt: number;
+  readonly askedAtMs: number;
+  readonly cause: string;
 }
 
 export const DRIFT_CHECK = "drift check";
 /** How far back history is read: further than any outage we recover from, and than a weekend. */
 const HISTORY_MS = 7 * 86_400_000;
 const ASK_AGAIN_MS = 1_000;
-/** Orders of one plan, at most: the rest comes with the next, which follows at once. */
-const MAX_ORDERS = 200;
+const LIMITS = { staleAfterMs: 15_000, maxOrders: 200 } as const;
+/** How long an account must have shown nothing at all before that is believed. */
+const EMPTY_FOR_MS = 3_000;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -46,6 +57,8 @@ export class Reconciler {
   #periodic: Timer | null = null;
   #asking = false;
   #stopped = false;
+  /** Monotonic: since when every snapshot of this session has shown nothing. */
+  #emptySinceMs: number | null = null;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -82,9 +95,10 @@ export class Reconciler {
 
   #ask(cause: string): void {
     this.#next = null;
-    const { session, gate, permit, ask, changes, logger } = this.#options;
+    const { session, gate, permit, ask, changes, logger, clock } = this.#options;
     if (this.#asking || gate.check(permit) !== "open") return this.look(cause, ASK_AGAIN_MS); // 1
     const askedAt = changes();
+    const askedAtMs = clock.monotonicMs();
     this.#asking = true;
     void session
       .snapshot(Math.floor((session.brokerNowMs() ?? HISTORY_MS) - HISTORY_MS) as BrokerMs)
@@ -97,35 +111,55 @@ export class Reconciler {
         if (this.#stopped) return;
         // Without a connection the next `connected` asks by itself.
         if (snapshot?.synced !== true) this.look(cause, ASK_AGAIN_MS);
-        ask({ kind: "snapshot", snapshot, askedAt, cause });
+        this.#note(snapshot, askedAtMs);
+        ask({ kind: "snapshot", snapshot, askedAt, askedAtMs, cause });
       });
   }
 
-  /** The plan of one link; null while the snapshot proves nothing. */
-  plan(state: LinkCopies, snapshot: AccountSnapshot, askedAt: number, cause: string, market: (target: Target) => Market): readonly Action[] | null {
+  /** A new session's emptiness has to be confirmed anew. */
+  forgetSession(): void {
+    this.#emptySinceMs = null;
+  }
+
+  #note(snapshot: AccountSnapshot | null, askedAtMs: number): void {
+    if (snapshot === null) return;
+    const shown = snapshot.positions.length + snapshot.pendings.length + snapshot.closed.length + snapshot.removed.length;
+    this.#emptySinceMs = shown > 0 || !snapshot.synced ? null : (this.#emptySinceMs ?? askedAtMs);
+  }
+
+  /** The plan of one link; null while nothing can be concluded. */
+  plan(state: LinkCopies, { snapshot, askedAt, askedAtMs, cause }: SnapshotMessage, market: (target: Target) => Market): readonly Action[] | null {
     const { clock, metrics, logger } = this.#options;
-    if (!snapshot.synced) return null;
+    if (snapshot === null) return null;
     const monotonicMs = clock.monotonicMs();
     const pairs = new Map<Ticket, KnownPair>();
     for (const copy of state.copies.values()) if (copy.pair !== null) pairs.set(copy.masterTicket, { pair: copy.pair, busy: copy.flight !== null || copy.changedAt > askedAt, settlesAtMs: copy.settlesAtMs });
-    const actions = plan({
+    const input: PlanInput = {
       link: state.link,
       targets: state.targets,
+      masterSilentMs: state.silentMs(monotonicMs),
       snapshot,
+      snapshotAgeMs: monotonicMs - askedAtMs,
+      emptinessConfirmed: this.#emptySinceMs !== null && monotonicMs - this.#emptySinceMs >= EMPTY_FOR_MS,
       pairs,
       market,
       masterNowMs: state.masterNowMs(monotonicMs),
       monotonicMs,
       nowMs: Math.floor(clock.wallMs()) as WallMs,
-    });
+      limits: LIMITS,
+    };
+    const why = distrust(input);
+    if (why !== null) {
+      logger.info({ link: state.link.id, cause, why }, "nothing concluded");
+      this.look(cause, ASK_AGAIN_MS); // 2
+      return null;
+    }
+    const actions = plan(input);
     metrics.count("reconcile_runs");
     const moving = actions.filter((action) => action.kind !== "again");
     if (cause === DRIFT_CHECK && moving.length > 0) metrics.count("reconcile_drift");
     if (moving.length > 0) logger.info({ link: state.link.id, cause, actions: moving.length }, "reconcile");
     if ([...pairs.values()].some((known) => known.busy && isLive(known.pair.status))) this.look("was under way", ASK_AGAIN_MS); // 2
-    let orders = 0;
-    const bounded = actions.filter((action) => action.kind !== "order" || ++orders <= MAX_ORDERS);
-    if (orders > MAX_ORDERS) this.look("more to do", 0); // 2
-    return bounded;
+    return actions;
   }
 }

@@ -20,7 +20,7 @@ import type { HeldAccount, PairStore } from "../../protocol/ports/storage.ts";
 import type { Tick } from "../../protocol/ticks.ts";
 import { isLockstepError, messageOf } from "../../protocol/errors.ts";
 import type { WallMs } from "../../protocol/units.ts";
-import type { MasterFold } from "../core/masterFold.ts";
+import type { ClockReading, MasterFold } from "../core/masterFold.ts";
 import { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
 import { FollowerActor } from "./followerActor.ts";
@@ -116,6 +116,10 @@ export class Supervisor {
     }
   }
 
+  onAlive(master: AccountId, clock: ClockReading): void {
+    for (const follower of this.#followersOf.get(master) ?? []) follower.tellSystem({ kind: "alive", master, clock });
+  }
+
   onBook(master: AccountId, fold: MasterFold): void {
     for (const follower of this.#followersOf.get(master) ?? []) this.#tellBook(follower, master, fold);
   }
@@ -192,7 +196,7 @@ export class Supervisor {
     const targets = new Map<Ticket, LiveTarget>();
     for (const [masterTicket, position] of fold.positions) targets.set(masterTicket, { kind: "position", position });
     for (const [masterTicket, pending] of fold.pendings) targets.set(masterTicket, { kind: "pending", pending });
-    follower.tellSystem({ kind: "book", master, targets, clock: fold.clock });
+    follower.tellSystem({ kind: "book", master, targets, version: { epoch: fold.epoch, seq: fold.seq }, clock: fold.clock });
   }
 
   #failed(account: Account, running: Running, error: unknown): void {

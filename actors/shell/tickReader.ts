@@ -13,7 +13,7 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { Book, Tick } from "../../protocol/ticks.ts";
 import { messageOf } from "../../protocol/errors.ts";
-import { foldBook, foldTick, newFold, type FoldStep, type MasterFold } from "../core/masterFold.ts";
+import { foldBook, foldTick, newFold, type ClockReading, type FoldStep, type MasterFold } from "../core/masterFold.ts";
 
 export interface TickReaderOptions {
   readonly log: EventLog;
@@ -31,6 +31,8 @@ export interface TickReaderOptions {
 export interface TickHandlers {
   /** A new tick, in order. `readAtMs`: monotonic clock at the reader. */
   readonly onTick: (tick: Tick, readAtMs: number) => void;
+  /** A sign of life without news, while the master's state is known. */
+  readonly onAlive: (master: AccountId, clock: ClockReading) => void;
   /** The master's state was put right by a book: what followers knew of it is void. */
   readonly onBook: (master: AccountId, fold: MasterFold) => void;
   /** A hole: the master's state is not known until `onBook`. */
@@ -127,6 +129,7 @@ export class TickReader {
     const wasSynced = followed.fold.synced;
     const step = foldTick(followed.fold, tick, readAtMs);
     followed.fold = step.fold;
+    if (tick.body.kind === "alive" && step.verdict === "folded") this.#options.handlers.onAlive(tick.master, { brokerMs: tick.brokerNowMs, atMs: readAtMs });
     if (step.verdict === "stale") this.#options.metrics.count("ticks_stale");
     if (step.verdict === "gap") this.#options.metrics.count("ticks_gap");
     if (step.replaced) return this.#replaced(followed, tick.master, step);

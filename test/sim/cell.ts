@@ -193,6 +193,7 @@ export class Node {
     const handlers = {
       onTick: this.supervisor.onTick.bind(this.supervisor),
       onBook: this.supervisor.onBook.bind(this.supervisor),
+      onAlive: this.supervisor.onAlive.bind(this.supervisor),
       onUnsynced: this.supervisor.onUnsynced.bind(this.supervisor),
     };
     this.reader = new TickReader({ log: this.log, group: tickGroup(CELL, me.node, me.boot), topics, clock, logger, metrics, bookAheadMs: 2_000, handlers, onCrash });

@@ -3,7 +3,7 @@
 
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Random } from "../../protocol/ports/clock.ts";
-import type { PendingOrder, Position } from "../../protocol/trades.ts";
+import type { PendingOrder, Position, Side } from "../../protocol/trades.ts";
 import type { Points } from "../../protocol/units.ts";
 import { EURUSD, lots } from "./cell.ts";
 import type { ModelBroker } from "./modelBroker.ts";
@@ -36,8 +36,10 @@ export class MasterHand {
     const position = this.#oneOf([...positions.values()]);
     const pending = this.#oneOf([...pendings.values()]);
     const dice = this.#random.next();
-    if (position !== null && dice < 0.2) this.#broker.modify(position.ticket, this.#level(-1_000), this.#level(1_000));
-    else if (position !== null && dice < 0.35 && position.volume > lots(0.1)) this.#broker.close(position.ticket, "manual", lots(0.1));
+    if (position !== null && dice < 0.2) {
+      const { stopLoss, takeProfit } = this.#stops(position.side);
+      this.#broker.modify(position.ticket, stopLoss, takeProfit);
+    } else if (position !== null && dice < 0.35 && position.volume > lots(0.1)) this.#broker.close(position.ticket, "manual", lots(0.1));
     else if (position !== null && dice < 0.55) this.#broker.close(position.ticket, dice < 0.5 ? "manual" : "stop_loss");
     else if (pending !== null && dice < 0.65) this.#broker.change(pending.ticket, (109_000 + Math.floor(this.#random.next() * 500)) as Points, null, this.#level(1_000));
     else if (pending !== null && dice < 0.72) this.#broker.fill(pending.ticket);
@@ -47,12 +49,18 @@ export class MasterHand {
 
   #begin(atMarket: boolean): void {
     const comment = `trade ${this.#firstTickets.size}`;
-    const stops = { stopLoss: this.#level(-1_000), takeProfit: this.#level(1_000) };
+    const side = this.#random.next() < 0.5 ? "buy" : "sell";
     const volume = lots((1 + Math.floor(this.#random.next() * 5)) / 10);
     const trade = atMarket
-      ? this.#broker.open({ symbol: EURUSD, side: this.#random.next() < 0.5 ? "buy" : "sell", volume, comment, ...stops })
-      : this.#broker.place({ symbol: EURUSD, kind: "buy_limit", volume, price: 109_500 as Points, comment, ...stops });
+      ? this.#broker.open({ symbol: EURUSD, side, volume, comment, ...this.#stops(side) })
+      : this.#broker.place({ symbol: EURUSD, kind: "buy_limit", volume, price: 109_500 as Points, comment, ...this.#stops("buy") });
     this.#firstTickets.set(comment, trade.ticket);
+  }
+
+  /** Far enough from the market that no broker refuses them. */
+  #stops(side: Side): { readonly stopLoss: Points | null; readonly takeProfit: Points | null } {
+    const away = side === "buy" ? 1_000 : -1_000;
+    return { stopLoss: this.#level(-away), takeProfit: this.#level(away) };
   }
 
   #level(around: number): Points | null {

@@ -38,6 +38,11 @@ describe("a position without a copy", () => {
     const { status, followerTicket, initialVolume, masterInitialVolume, opening } = decision.pair;
     assert.deepEqual([status, followerTicket, initialVolume, masterInitialVolume, opening], ["Sending", null, lots(0.3), lots(0.6), 1]);
   });
+  test("is opened without the level that its broker would refuse at this quote", () => {
+    const order = orderOf({ target: held({ side: "sell", stopLoss: points(110_011), takeProfit: points(109_000) }), market: market({ spec: spec({ stopLevelPoints: 2 }), quote: quote(110_000, 110_010) }) });
+    assert.ok(order?.kind === "open");
+    assert.deepEqual([order.stopLoss, order.takeProfit], [null, 109_000]);
+  });
   test("is opened without stops when they are off, or were refused once", () => {
     const target = held({ stopLoss: points(109_000) });
     for (const input of [{ target, link: link({ copyStops: false }) }, { target, plain: true }]) {
@@ -118,6 +123,16 @@ describe("an open copy", () => {
   test("of a part-closed and modified trade is part-closed first", () => assert.equal(orderOf({ pair: open, target: held({ volume: lots(0.4), stopLoss: points(1) }) })?.kind, "close"));
   test("of a modified trade is modified to both levels", () => {
     assert.deepEqual(orderOf({ pair: open, target: held({ takeProfit: points(112_000) }) }), { kind: "modify", ticket: 50, symbol: SYMBOL, stopLoss: null, takeProfit: 112_000 });
+  });
+  test("of which the broker would refuse a level at this quote gets the other, and that one when the market allows it", () => {
+    const near = market({ spec: spec({ stopLevelPoints: 20 }), quote: quote(110_000, 110_010) });
+    const target = held({ stopLoss: points(109_981), takeProfit: points(110_020) });
+    assert.deepEqual(orderOf({ pair: open, target, market: near }), { kind: "modify", ticket: 50, symbol: SYMBOL, stopLoss: 109_000, takeProfit: 110_020 });
+    assert.equal(reasonOf({ pair: { ...open, takeProfit: points(110_020) }, target, market: near }), "later");
+    assert.deepEqual(orderOf({ pair: open, target, market: market({ spec: spec({ stopLevelPoints: 20 }), quote: quote(110_001) }) }), { kind: "modify", ticket: 50, symbol: SYMBOL, stopLoss: 109_981, takeProfit: null });
+  });
+  test("whose level is taken away is modified whatever the market", () => {
+    assert.deepEqual(orderOf({ pair: { ...open, stopLoss: points(109_999) }, target: held(), market: market({ spec: spec({ stopLevelPoints: 50 }) }) }), { kind: "modify", ticket: 50, symbol: SYMBOL, stopLoss: null, takeProfit: null });
   });
   test("keeps its own stops when they are not copied", () => assert.equal(reasonOf({ pair: open, target: held(), link: link({ copyStops: false }) }), "nothing"));
   test("without a spec of its symbol is left alone, but closed when its trade is gone", () => {

@@ -3,7 +3,8 @@
 import { describe, test } from "node:test";
 import assert from "node:assert/strict";
 import type { Target } from "../../../actors/core/decide.ts";
-import { plan, type Action, type KnownPair, type PlanInput } from "../../../actors/core/plan.ts";
+import type { Action, KnownPair, PlanInput } from "../../../actors/core/reconcile/input.ts";
+import { distrust, plan } from "../../../actors/core/reconcile/plan.ts";
 import type { Pair } from "../../../protocol/pairs.ts";
 import type { AccountSnapshot } from "../../../protocol/trades.ts";
 import { brokerMs, closed, link, lots, market, masterPending, masterPosition, NOW, pair, pending, points, position, quote, removed, sending, snapshot, ticket } from "./examples.ts";
@@ -20,18 +21,24 @@ interface Case extends Partial<Omit<PlanInput, "targets" | "pairs" | "snapshot">
   readonly pairs?: readonly KnownPair[];
 }
 
-function planned({ master = [], at = {}, pairs = [], ...more }: Case): readonly Action[] {
-  return plan({
+const planned = (of: Case): readonly Action[] => plan(inputOf(of));
+
+function inputOf({ master = [], at = {}, pairs = [], ...more }: Case): PlanInput {
+  return {
     link: link(),
     targets: master === null ? null : new Map(master.map((target) => [ticket(masterTicketOf(target)), target])),
     snapshot: snapshot(at),
     pairs: new Map(pairs.map((entry) => [entry.pair.masterTicket, entry])),
     market: () => market(),
     masterNowMs: brokerMs(0),
+    masterSilentMs: 0,
+    snapshotAgeMs: 0,
+    emptinessConfirmed: true,
     monotonicMs: 1_000,
     nowMs: NOW,
+    limits: { staleAfterMs: 15_000, maxOrders: 200 },
     ...more,
-  });
+  };
 }
 
 /** `row 1 Open 50`, `close 50 0.4`, `open mc1 1`, `missing 1`, `again 2000`. */
@@ -39,6 +46,8 @@ function show(action: Action): string {
   switch (action.kind) {
     case "row":
       return ["row", action.pair.masterTicket, action.pair.status, action.pair.reason ?? action.pair.followerTicket].join(" ");
+    case "loose":
+      return `end ${action.order.ticket}`;
     case "order":
       return [action.order.kind, "comment" in action.order ? action.order.comment : action.order.ticket, ..."volume" in action.order ? [action.order.volume / lots(1)] : []].join(" ");
     case "missing":
@@ -77,7 +86,7 @@ describe("a copy found without a pair", () => {
     assert.deepEqual(shown({ at: { positions: [position()] } }), ["row 1 Open 50", "close 50 1"]);
     assert.deepEqual(shown({ at: { pendings: [pending()] } }), ["row 1 Open 50", "cancel 50"]);
   });
-  test("foreign orders are nobody's business", () => assert.deepEqual(shown({ at: { positions: [position({ comment: "by hand" }), position({ ticket: ticket(51), magic: 1 as never })] } }), []));
+  test("foreign orders are nobody's business", () => assert.deepEqual(shown({ at: { positions: [position({ magic: 1 as never }), position({ ticket: ticket(51), magic: 0 as never, comment: "by hand" })] } }), []));
 });
 
 describe("a known pair", () => {
@@ -143,14 +152,32 @@ describe("an order whose outcome is open", () => {
 
 describe("more than one copy", () => {
   test("of two without a pair the older is adopted, the other closed", () => {
-    assert.deepEqual(shown({ master: [held()], at: { positions: [position({ ticket: ticket(60) }), position()] } }), ["row 1 Open 50", "close 60 1"]);
+    assert.deepEqual(shown({ master: [held()], at: { positions: [position({ ticket: ticket(60) }), position()] } }), ["row 1 Open 50", "end 60"]);
   });
   test("beside a known pair's the other is closed, also a pending one", () => {
-    assert.deepEqual(shown({ master: [held()], pairs: [known(pair())], at: { positions: [position()], pendings: [pending({ ticket: ticket(40) })] } }), ["cancel 40"]);
+    assert.deepEqual(shown({ master: [held()], pairs: [known(pair())], at: { positions: [position()], pendings: [pending({ ticket: ticket(40) })] } }), ["end 40"]);
   });
-  test("that turns up after the trade was given up is closed", () => {
-    assert.deepEqual(shown({ master: [held()], pairs: [known(pair({ status: "Skipped", followerTicket: null }))], at: { positions: [position()] } }), ["close 50 1"]);
-    assert.deepEqual(shown({ pairs: [known(pair({ status: "Closed" }))], at: { positions: [position({ ticket: ticket(60) })] } }), ["close 60 1"]);
+  test("where the pair knows the younger, the older is kept and the pair is pointed at it", () => {
+    const at = { positions: [position({ ticket: ticket(60) }), position({ ticket: ticket(50), volume: lots(0.7) })] };
+    assert.deepEqual(shown({ master: [held()], pairs: [known(pair({ followerTicket: ticket(60) }))], at }), ["row 1 Open 50", "end 60"]);
+    assert.equal(rowOf({ master: [held()], pairs: [known(pair({ followerTicket: ticket(60) }))], at }).initialVolume, lots(0.7));
+  });
+  test("of which the older has ended: the trade is completed, the younger is closed", () => {
+    assert.deepEqual(shown({ master: [held()], at: { positions: [position({ ticket: ticket(60) })], closed: [closed(position(), "stop_loss")] } }), ["row 1 Closed stop_loss", "end 60"]);
+  });
+  test("that turns up after the trade was completed is closed", () => {
+    for (const master of [[held()], []]) assert.deepEqual(shown({ master, pairs: [known(pair({ status: "Closed" }))], at: { positions: [position({ ticket: ticket(60) })] } }), ["end 60"]);
+  });
+  test("that turns up after the trade was skipped is its copy after all", () => {
+    const skipped = [known(pair({ status: "Skipped", followerTicket: null }))];
+    assert.deepEqual(shown({ master: [held()], pairs: skipped, at: { positions: [position()] } }), ["row 1 Open 50"]);
+    assert.equal(rowOf({ master: [held()], pairs: skipped, at: { positions: [position()] } }).opening, 2);
+    assert.deepEqual(shown({ pairs: skipped, at: { positions: [position()] } }), ["row 1 Open 50", "close 50 1"]);
+  });
+  test("a position that reappears under its ticket when the rest of its order fills is its next opening", () => {
+    const ended = [known(pair({ status: "Closed" }))];
+    const row = rowOf({ master: [held()], pairs: ended, at: { positions: [position({ volume: lots(0.4) })], closed: [closed(position({ volume: lots(0.6) }))] } });
+    assert.deepEqual([row.status, row.followerTicket, row.opening], ["Open", 50, 2]);
   });
 });
 
@@ -168,10 +195,61 @@ describe("a trade of the master without a copy", () => {
   test("a pending order is placed", () => assert.deepEqual(shown({ master: [waiting()] }), ["place mc1 1"]));
 });
 
+describe("a copy whose comment is gone", () => {
+  test("a part-closed copy without its tag is found through its chain, without any row", () => {
+    const at = { positions: [position({ ticket: ticket(51), volume: lots(0.6), comment: "from #50" })], closed: [closed(position({ volume: lots(0.4), comment: "to #51" }))] };
+    const row = rowOf({ master: [held({ volume: lots(0.6) })], at });
+    assert.deepEqual([row.masterTicket, row.followerTicket, row.initialVolume, row.volume], [1, 51, lots(1), lots(0.6)]);
+    assert.deepEqual(shown({ master: [held({ volume: lots(0.6) })], at }), ["row 1 Open 51"]);
+  });
+  test("a part-close whose marks were rewritten is found by what it keeps", () => {
+    const at = { positions: [position({ ticket: ticket(51), volume: lots(0.6), comment: "" })], closed: [closed(position({ volume: lots(0.4), comment: "Filled" }))] };
+    assert.deepEqual(shown({ master: [held({ volume: lots(0.6) })], pairs: [known(pair())], at }), ["row 1 Open 51"]);
+  });
+  test("by its fingerprint, when it fits one trade only", () => {
+    const at = { positions: [position({ comment: "" })] };
+    assert.deepEqual(shown({ master: [held()], at }), ["row 1 Open 50"]);
+    assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at }), ["row 1 Open 50"]);
+  });
+  test("that fits two trades, or of which two fit one, is not guessed at: it is ended", () => {
+    const at = { positions: [position({ comment: "" })] };
+    assert.deepEqual(shown({ master: [held(), held({ masterTicket: ticket(2) })], pairs: [known(sending(), { settlesAtMs: 9_000 }), known(sending({ masterTicket: ticket(2) }), { settlesAtMs: 9_000 })], at }), ["again 9000", "again 9000", "end 50"]);
+  });
+  test("that fits nothing is closed: untracked orphans of our magic are nobody's", () => {
+    for (const odd of [{ side: "sell" as const }, { volume: lots(0.3) }, { openPrice: points(120_000) }, { openTimeMs: brokerMs(-60_000) }]) {
+      assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at: { positions: [position({ comment: "", ...odd })] } }), ["again 9000", "end 50"]);
+    }
+  });
+  test("an order bound to one pair is no candidate for another", () => {
+    const at = { positions: [position({ comment: "mc2" })] };
+    assert.deepEqual(shown({ master: [held(), held({ masterTicket: ticket(2) })], pairs: [known(pair())], at }), ["open mc2 1"]);
+  });
+});
+
 describe("what proves nothing", () => {
+  test("an empty snapshot ends no pair and opens nothing, until it has been empty for a while", () => {
+    for (const pairs of [[known(pair())], [known(sending())]]) assert.deepEqual(shown({ master: [held()], pairs, emptinessConfirmed: false }), []);
+    assert.deepEqual(shown({ master: [held()], emptinessConfirmed: false }), []);
+    assert.deepEqual(shown({ master: [held()] }), ["open mc1 1"]);
+    assert.deepEqual(shown({ master: [held()], pairs: [known(pair())] }), ["missing 1"], "and even then ends no pair");
+  });
+  test("a stale snapshot and a master that has fallen silent conclude nothing, and say so", () => {
+    const stands = { pairs: [known(pair())], at: { positions: [position()] } };
+    assert.deepEqual(shown(stands), ["close 50 1"]);
+    assert.deepEqual(shown({ ...stands, snapshotAgeMs: 15_001 }), []);
+    assert.deepEqual(shown({ ...stands, masterSilentMs: 15_001 }), []);
+    assert.match(distrust(inputOf({ ...stands, snapshotAgeMs: 15_001 })) ?? "", /stale/);
+    assert.equal(distrust(inputOf(stands)), null);
+  });
   const much = { pairs: [known(pair()), known(sending({ masterTicket: ticket(2) }))], at: { positions: [position({ ticket: ticket(70), comment: "mc9" })] } };
   test("a master that is not synced concludes nothing", () => assert.deepEqual(shown({ ...much, master: null }), []));
   test("an account that is not synced concludes nothing", () => assert.deepEqual(shown({ ...much, master: [held()], at: { ...much.at, synced: false } }), []));
+});
+
+test("a plan has a bounded number of orders, closes first, and is looked at again for the rest", () => {
+  const trades = Array.from({ length: 5 }, (_, index) => held({ masterTicket: ticket(index + 1) }));
+  const at = { positions: [position({ ticket: ticket(90), comment: "mc9" })] };
+  assert.deepEqual(shown({ master: trades, at, limits: { staleAfterMs: 15_000, maxOrders: 2 } }), ["row 9 Open 90", "close 90 1", "open mc1 1", "again 1000"]);
 });
 
 test("rows come first, then closes and cancels, then levels, opens last", () => {

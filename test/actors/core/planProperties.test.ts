@@ -6,8 +6,10 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Target } from "../../../actors/core/decide.ts";
-import { plan, type Action, type KnownPair } from "../../../actors/core/plan.ts";
+import type { Action, KnownPair } from "../../../actors/core/reconcile/input.ts";
+import { plan } from "../../../actors/core/reconcile/plan.ts";
 import type { Ticket } from "../../../protocol/ids.ts";
+import type { Order } from "../../../protocol/orders.ts";
 import { isLive, type Pair } from "../../../protocol/pairs.ts";
 import type { AccountSnapshot, ClosedPosition, PendingOrder, Position, RemovedPending } from "../../../protocol/trades.ts";
 import { tagComment } from "../../../protocol/tags.ts";
@@ -101,7 +103,7 @@ class World {
   }
 
   plan(): readonly Action[] {
-    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), monotonicMs: this.monotonicMs, nowMs: NOW });
+    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), masterSilentMs: 0, snapshotAgeMs: 0, emptinessConfirmed: true, monotonicMs: this.monotonicMs, nowMs: NOW, limits: { staleAfterMs: 15_000, maxOrders: 200 } });
   }
 
   carryOut(action: Action): void {
@@ -113,8 +115,10 @@ class World {
         return;
       case "row":
         return this.#know(action.pair);
+      case "loose":
+        return this.#order(action.order, null);
       case "order":
-        return this.#order(action);
+        return this.#order(action.order, action.pair);
     }
   }
 
@@ -122,10 +126,11 @@ class World {
     this.pairs.set(of.masterTicket, { pair: of, busy: false, settlesAtMs: null });
   }
 
-  #order({ order, pair: row }: Extract<Action, { kind: "order" }>): void {
+  #order(order: Order, row: Pair | null): void {
     switch (order.kind) {
       case "open":
       case "place": {
+        assert.ok(row !== null);
         const as = ticket(++this.#lastTicket);
         this.opened.push(row.masterTicket);
         const levels = { stopLoss: order.stopLoss, takeProfit: order.takeProfit, magic: order.magic, comment: order.comment, volume: order.volume };
@@ -228,7 +233,7 @@ test("while an order of it is under way, a trade gets no action", () => {
   fc.assert(
     fc.property(trades, (of) => {
       const busy = new Set(of.flatMap(({ believed }, index) => (believed === "busy" ? [ticket(index + 1)] : [])));
-      for (const action of new World(of).plan()) if (action.kind !== "again") assert.ok(!busy.has(action.pair.masterTicket));
+      for (const action of new World(of).plan()) if ("pair" in action) assert.ok(!busy.has(action.pair.masterTicket));
     }),
   );
 });

@@ -32,6 +32,7 @@ async function reading(seed = 1) {
     handlers: {
       onTick: ({ seq }) => told.push(`tick ${seq}`),
       onBook: (_, fold) => told.push(`book ${fold.seq}: ${[...fold.positions.keys()].join(" ")}`),
+      onAlive: () => undefined,
       onUnsynced: () => told.push("unsynced"),
     },
     onCrash: (error) => crashes.push(error),

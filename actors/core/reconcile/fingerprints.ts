@@ -1,0 +1,46 @@
+// Owns what the copies of this link would look like without their comments: the last resort of
+// identity, for brokers that rewrite or clear them.
+//
+// 1. A trade whose copy is not known is matched by what we would have sent for it: symbol, side,
+//    volume, a price within the slippage, and an open time that follows the master's. Ages are
+//    compared, since the two brokers' clocks are not.
+
+import { rescalePoints, type BrokerMs } from "../../../protocol/units.ts";
+import { copyVolume } from "../sizing.ts";
+import type { Fingerprint } from "./bind.ts";
+import type { Target } from "../decide.ts";
+import type { PlanInput } from "./input.ts";
+
+/** Brokers count whole seconds, and two clocks are read. */
+const CLOCK_SLACK_MS = 2_000;
+
+export function fingerprintsOf(input: PlanInput): Fingerprint[] {
+  return [...(input.targets ?? [])].flatMap(([masterTicket, target]) => {
+    const pair = input.pairs.get(masterTicket)?.pair;
+    // A pair that knows its ticket is found by it, an ended one is not looked for.
+    return pair === undefined || (pair.status === "Sending" && pair.followerTicket === null) ? fingerprintOf(input, target) : [];
+  });
+}
+
+function fingerprintOf(input: PlanInput, target: Target): Fingerprint[] {
+  const { masterNowMs, snapshot, link } = input;
+  const { symbol, spec } = input.market(target);
+  if (target.kind !== "position" || masterNowMs === null || spec === null) return [];
+  const { masterTicket, side, initialVolume: whole, openPrice, digits, openTimeMs } = target.position;
+  const sized = copyVolume(link.settings, whole, spec);
+  if (sized.kind === "skip") return [];
+  // When the master opened, on the follower's clock.
+  const openedMs = snapshot.takenAtMs - (masterNowMs - openTimeMs);
+  return [
+    {
+      masterTicket,
+      symbol,
+      side,
+      initialVolume: sized.volume,
+      openedFromMs: (openedMs - CLOCK_SLACK_MS) as BrokerMs,
+      openedToMs: (openedMs + link.settings.ageLimitMs + CLOCK_SLACK_MS) as BrokerMs,
+      openPrice: rescalePoints(openPrice, digits, spec.digits),
+      tolerancePoints: link.settings.slippagePoints,
+    },
+  ];
+}
