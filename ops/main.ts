@@ -17,6 +17,8 @@ const FAILED = 1;
 const USAGE = 2;
 
 export async function main(args: readonly string[]): Promise<number> {
+  // Whoever read us may be gone: what is under way ends in order all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   let exitCode = HELD;
   const program = commands(args, (code) => (exitCode = code));
   try {
@@ -37,7 +39,8 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .description("What a master account trades, every follower linked to it trades too: at once and exactly once.")
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("(lockstep --help shows the commands)");
+    // Invariant 1: commander gives its hints on lines of their own.
+    .configureOutput({ outputError: (text, write) => write(`lockstep: ${text.replace(/^error: /, "").trim().replaceAll("\n", " ")} (lockstep --help shows the commands)\n`) });
 
   program
     .command("demo")

@@ -1,9 +1,8 @@
 // Owns `lockstep demo`: its options, its progress, its result on the screen or as JSON.
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LockstepError, messageOf } from "../../protocol/errors.ts";
+import { LockstepError } from "../../protocol/errors.ts";
 import { systemClock, systemRandom } from "../clock.ts";
 import { MAX_FOLLOWERS } from "../demo/cast.ts";
 import { demoPoolThreads, runDemo, type Progress } from "../demo/demo.ts";
@@ -11,8 +10,9 @@ import { demoText } from "../demo/report.ts";
 import type { Speed } from "../demo/pace.ts";
 import { launch } from "../launch.ts";
 import { openLogger } from "../logging.ts";
-import { resolveStateFolder } from "../postgres/resolve.ts";
-import { readStatement } from "../statement/read.ts";
+import { CLONE_FOLDER } from "../postgres/embedded.ts";
+import { stateFolder } from "../postgres/stateFolder.ts";
+import { loadStatement } from "../statement/read.ts";
 
 export interface DemoCommandOptions {
   readonly statement?: string | undefined;
@@ -25,31 +25,33 @@ export const BUNDLED_STATEMENT = fileURLToPath(new URL("../demo/statement.htm", 
 const LINE_EVERY_MS = 3_000;
 
 /**
- * Exit code 0 when the checker finds nothing, 1 when it does.
+ * Exit code 0 when the checker finds nothing, 1 when it does, 128 and the signal's number when it was told to end.
  * @throws LockstepError `configuration`, `bad_statement`: exit code 2
  */
 export async function demoCommand(options: DemoCommandOptions, args: readonly string[]): Promise<number> {
   const followers = wholeNumber("--followers", options.followers, 1, MAX_FOLLOWERS);
   const speed = speedOf(options.speed);
-  const file = options.statement ?? BUNDLED_STATEMENT;
-  const statement = readStatement(await bytesOf(file), file);
-  const launched = await launch(args, demoPoolThreads(followers));
-  if (launched !== null) return launched;
+  const statement = await loadStatement(options.statement ?? BUNDLED_STATEMENT);
+  const launched = await launch(args, demoPoolThreads(followers), systemClock);
+  if (launched.kind === "ran") return launched.exitCode;
 
-  const folder = join(await resolveStateFolder(process.env), "demo");
+  const { ending } = launched;
+  const folder = join(await stateFolder(process.env, CLONE_FOLDER, { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 }), "demo");
   const logger = openLogger({ level: "info", file: join(folder, "lockstep.log") });
   const show = progressOn(process.stderr);
-  const report = await runDemo({ statement, followers, speed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress });
-  show.end();
-  process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${demoText(report)}\n`);
-  return report.verdict === "ok" ? 0 : 1;
-}
-
-async function bytesOf(file: string): Promise<Uint8Array> {
   try {
-    return await readFile(file);
+    const report = await runDemo({ statement, followers, speed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
+    show.end();
+    process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${demoText(report)}\n`);
+    return report.verdict === "ok" ? 0 : 1;
   } catch (error) {
-    throw new LockstepError("configuration", `${file}: expected a readable statement: ${messageOf(error)}`, error);
+    const exitCode = ending.exitCode();
+    if (exitCode === null) throw error;
+    show.end();
+    process.stderr.write("lockstep: told to end before the demo was over\n");
+    return exitCode;
+  } finally {
+    ending.done();
   }
 }
 

@@ -24,8 +24,10 @@ export interface PostgresCommandIo {
  */
 export async function postgresCommand(options: PostgresCommandOptions, io: PostgresCommandIo): Promise<number> {
   const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
+  const end = signalled(io.clock);
+  // Whoever reads this may end us at once.
   io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
-  await signalled(io.clock);
+  await end;
   await server.stop();
   return 0;
 }

@@ -11,7 +11,7 @@ import { poolThreadsFor, lanesFor, type ExecutorSizes } from "../../actors/execu
 import { MemoryLog } from "../../log/memory/memoryLog.ts";
 import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
 import { LockstepError } from "../../protocol/errors.ts";
-import { bootId, cellId, nodeId } from "../../protocol/ids.ts";
+import { bootId, cellId, nodeId, type CellId } from "../../protocol/ids.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { EventLog } from "../../protocol/ports/log.ts";
@@ -45,6 +45,8 @@ export interface DemoOptions {
   readonly onProgress: (progress: Progress) => void;
   /** Stands between the actors and their sessions; for tests that break the copier. */
   readonly wrapSession?: (session: BrokerSession) => BrokerSession;
+  /** Aborted: end now, in order. */
+  readonly interrupt?: AbortSignal;
 }
 
 export interface Progress {
@@ -57,9 +59,12 @@ const PARTITIONS = 8;
 const LANES = 128;
 const RESERVE = 16;
 const KEPT_RUNS = 3;
+const START_LIMIT_MS = 60_000;
 const SETTLE_LIMIT_MS = 60_000;
 /** In a demo everybody is near: what has not been executed by then never will be. */
 const SETTLE_MS = 5_000;
+/** Nothing new for so long: all that is left is orders that their broker goes on refusing. */
+const QUIET_MS = SETTLE_MS + 3_000;
 /** How long a copy may take to follow before the checker calls it missing. */
 const GRACE_MS = 1_500;
 const POLL_MS = 20;
@@ -72,13 +77,13 @@ export function demoExecutor(followers: number): ExecutorSizes {
 
 export const demoPoolThreads = (followers: number): number => poolThreadsFor(demoExecutor(followers));
 
-/** @throws LockstepError `configuration`, `bad_statement` */
+/** @throws LockstepError `configuration`, `bad_statement`, `stopped` when it was interrupted */
 export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   const { statement, clock, random, logger, env } = options;
   const cast = castOf(statement, options.followers);
   const scenes = scriptOf(statement);
   const run = randomUUID().slice(0, 8);
-  const folder = await runFolder(options.folder, run);
+  const folder = await runFolder(options.folder, run, clock.wallMs());
   const metrics = new DemoMetrics();
   const progress = (phase: Progress["phase"], played = 0): void => options.onProgress({ phase, played, scenes: scenes.length });
 
@@ -120,15 +125,15 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
       running = false;
     };
     onExit.unshift(stopNode);
-    const wait = (what: string, condition: () => Promise<boolean>): Promise<void> => until(clock, what, async () => {
+    const look = (): void => {
       if (fatal !== null) throw fatal;
-      return condition();
-    });
+      if (options.interrupt?.aborted === true) throw interrupted();
+    };
 
-    await wait("every follower is connected and reconciled", async () => isReady(node, cast));
-    await opened.stage.play();
+    await untilReady(node, cast, clock, look);
+    await Promise.race([opened.stage.play(), untilInterrupted(options.interrupt)]);
     progress("settling", scenes.length);
-    await wait("every order is settled and every row written", async () => isReady(node, cast) && (await allWritten(node, log, cell)) && isReady(node, cast));
+    if (!(await comesToRest({ node, cast, log, cell, clock, look }))) logger.warn({}, "not every order is settled: the checker judges what there is");
     await stopNode();
     await opened.stage.close();
 
@@ -145,33 +150,74 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   }
 }
 
+const interrupted = (): LockstepError => new LockstepError("stopped", "the demo was interrupted");
+
+function untilInterrupted(interrupt: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => interrupt?.addEventListener("abort", () => reject(interrupted()), { once: true }));
+}
+
 function isReady(node: RunningNode, cast: Cast): boolean {
   const { followers } = node.supervisor;
   return followers.length === cast.followers.length && followers.every((follower) => follower.settled);
 }
 
-async function allWritten(node: RunningNode, log: EventLog, cell: ReturnType<typeof cellId>): Promise<boolean> {
-  await node.flush();
+interface Copier {
+  readonly node: RunningNode;
+  readonly cast: Cast;
+  readonly log: EventLog;
+  readonly cell: CellId;
+  readonly clock: Clock;
+  /** @throws what ends the demo */
+  readonly look: () => void;
+}
+
+/** @throws LockstepError `unreachable` when some follower is not connected and reconciled in time */
+async function untilReady(node: RunningNode, cast: Cast, clock: Clock, look: () => void): Promise<void> {
+  const limitMs = clock.monotonicMs() + START_LIMIT_MS;
+  while (!isReady(node, cast)) {
+    look();
+    if (clock.monotonicMs() > limitMs) throw new LockstepError("unreachable", `not every follower is connected and reconciled within ${START_LIMIT_MS / 1_000} s`);
+    await pause(clock);
+  }
+}
+
+/** Whether every order was settled and every row written before nothing new came any more. */
+async function comesToRest({ node, cast, log, cell, clock, look }: Copier): Promise<boolean> {
+  const limitMs = clock.monotonicMs() + SETTLE_LIMIT_MS;
+  let said = -1;
+  let saidAtMs = clock.monotonicMs();
+  for (;;) {
+    look();
+    await node.flush();
+    const { events, written } = await progressOf(log, cell);
+    if (written && isReady(node, cast)) return true;
+    const nowMs = clock.monotonicMs();
+    if (events !== said) [said, saidAtMs] = [events, nowMs];
+    if (nowMs > limitMs || nowMs - saidAtMs > QUIET_MS) return false;
+    await pause(clock);
+  }
+}
+
+/** How many pair events there are, and whether the writers have got to the last. */
+async function progressOf(log: EventLog, cell: CellId): Promise<{ readonly events: number; readonly written: boolean }> {
   const topic = topicName(cell, "pair-events");
   const committed = new Map((await log.committed(writersGroup(cell), topic)).map((position) => [position.partition, position.offset]));
-  return (await log.bounds(topic)).every(({ partition, start, end }) => end === start || committed.get(partition) === end);
+  const bounds = await log.bounds(topic);
+  return {
+    events: bounds.reduce((sum, { end }) => sum + end, 0),
+    written: bounds.every(({ partition, start, end }) => end === start || committed.get(partition) === end),
+  };
 }
+
+const pause = (clock: Clock): Promise<void> => new Promise((resolve) => void clock.after(POLL_MS, resolve));
 
 async function rowsOf(cast: Cast, pairs: PairStore): Promise<Awaited<ReturnType<PairStore["rowsOf"]>>> {
   return (await Promise.all(cast.followers.map((follower) => pairs.rowsOf(follower.broker.account)))).flat();
 }
 
-async function until(clock: Clock, what: string, condition: () => Promise<boolean>): Promise<void> {
-  const limitMs = clock.monotonicMs() + SETTLE_LIMIT_MS;
-  while (!(await condition())) {
-    if (clock.monotonicMs() > limitMs) throw new LockstepError("unreachable", `not within ${SETTLE_LIMIT_MS / 1_000} s: ${what}`);
-    await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
-  }
-}
-
 /** A folder for this run; those of the runs before the last few are removed. */
-async function runFolder(base: string, run: string): Promise<string> {
-  const name = `${new Date().toISOString().replaceAll(/[:.]/g, "-")}-${run}`;
+async function runFolder(base: string, run: string, nowMs: number): Promise<string> {
+  const name = `${new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-")}-${run}`;
   await mkdir(join(base, name), { recursive: true });
   const runs = (await readdir(base)).sort();
   for (const old of runs.slice(0, -KEPT_RUNS)) await rm(join(base, old), { recursive: true, force: true });

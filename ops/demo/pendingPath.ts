@@ -44,7 +44,8 @@ function fills(kind: PendingKind, price: Points, { bid, ask }: Quoted): boolean 
 }
 
 /** The price nearest to the market's at which the order is not filled, and who deals at it (1). */
-export function clearOfPending(kind: PendingKind, price: Points, market: Points): { readonly deal: Side; readonly price: number } {
+export function clearOfPending({ kind, price, marketPrice }: PendingRole): { readonly deal: Side; readonly price: number } {
+  const market = marketPrice ?? price;
   return { deal: pendingSide(kind), price: isBelowMarket(kind) ? Math.max(market, price + 1) : Math.max(1, Math.min(market, price - 1)) };
 }
 

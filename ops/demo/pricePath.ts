@@ -108,7 +108,7 @@ function rowMarks(trades: readonly TradeRole[], pendings: readonly PendingRole[]
   }
   for (const pending of pendings) {
     if (pending.removedMs === null) continue;
-    const { deal, price } = clearOfPending(pending.kind, pending.price, pending.marketPrice);
+    const { deal, price } = clearOfPending(pending);
     marks.push({ atMs: pending.removedMs, ...showing(deal, price), of: pending, closing: null });
   }
   return marks.sort((a, b) => a.atMs - b.atMs);
@@ -116,16 +116,17 @@ function rowMarks(trades: readonly TradeRole[], pendings: readonly PendingRole[]
 
 /** Null where nothing stood at the end, or no price leaves all working orders unfilled. */
 function lastMark(trades: readonly TradeRole[], pendings: readonly PendingRole[], endMs: number): Mark | null {
-  const standing = trades.find((trade) => trade.standing !== null);
   const working = pendings.filter((pending) => pending.removedMs === null);
-  const [first] = working;
-  let bid: number;
-  if (standing?.standing != null) bid = showing(closingDeal(standing.side), standing.standing.marketPrice).bid;
-  else if (first !== undefined) bid = showing(pendingSide(first.kind), first.marketPrice).bid;
-  else return null;
+  const shown = [
+    ...trades.flatMap(({ side, standing }) => (standing === null ? [] : [showing(closingDeal(side), standing.marketPrice)])),
+    ...working.map(({ kind, price, marketPrice }) => showing(pendingSide(kind), marketPrice ?? price)),
+  ];
+  // Of one moment and one market: one tells as much as all.
+  const [market] = shown;
+  if (market === undefined) return null;
   const { low, high } = roomForWorking(working);
   if (high - low < 2) return null;
-  return { atMs: endMs, ...showing("sell", between(low, high, bid)), of: null };
+  return { atMs: endMs, ...showing("sell", between(low, high, market.bid)), of: null };
 }
 
 /** Whether a quote would close a position at this level. */

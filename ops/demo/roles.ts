@@ -48,8 +48,8 @@ export interface PendingRole extends Levels {
   readonly placedMs: BrokerMs;
   /** Null: still working when the statement was made. */
   readonly removedMs: BrokerMs | null;
-  /** The market at its end, on the side that would fill it. */
-  readonly marketPrice: Points;
+  /** The market at its end, on the side that would fill it; null where the statement does not show it. */
+  readonly marketPrice: Points | null;
 }
 
 export function tradeRoles(statement: Statement): TradeRole[] {

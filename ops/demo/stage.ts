@@ -26,8 +26,13 @@ export class Stage {
   /** Resolves with the stage and the broker server's port. */
   static async open(data: StageData, onScene: (played: number) => void): Promise<{ readonly stage: Stage; readonly port: number }> {
     const stage = new Stage(data, onScene);
-    const report = await stage.#hear("listening");
-    return { stage, port: report.kind === "listening" ? report.port : 0 };
+    try {
+      const report = await stage.#hear("listening");
+      return { stage, port: report.kind === "listening" ? report.port : 0 };
+    } catch (error) {
+      await stage.#worker.terminate();
+      throw error;
+    }
   }
 
   async play(): Promise<void> {
