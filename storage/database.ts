@@ -46,7 +46,7 @@ const DRIVER_EXTRA_MS = 500;
 const KEEPALIVE_DELAY_MS = 5_000;
 const IDLE_CONNECTION_MS = 30_000;
 
-const INT8 = pg.types.builtins.INT8;
+const INT8: number = pg.types.builtins.INT8;
 
 /** @throws LockstepError `database_fault`: a bigint above 2^53 would be rounded (4). */
 function safeInteger(text: string): number {
@@ -55,9 +55,11 @@ function safeInteger(text: string): number {
   return value;
 }
 
+/** What pg would read a value with. */
+const ownParser = pg.types.getTypeParser as (oid: number, format?: "text" | "binary") => (text: string) => unknown;
+
 const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: "text" | "binary") =>
-    (oid === INT8 && format !== "binary" ? safeInteger : pg.types.getTypeParser(oid, format as "text")) as (text: string) => unknown,
+  getTypeParser: (oid: number, format?: "text" | "binary"): ((text: string) => unknown) => (oid === INT8 && format !== "binary" ? safeInteger : ownParser(oid, format)),
 };
 
 /** Opens no connection yet: the first query does. */

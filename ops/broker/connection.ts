@@ -107,6 +107,11 @@ export class Connection {
     this.#socket.destroy();
   }
 
+  /** Asked anew for every message: the one before may have ended the connection. */
+  #hasEnded(): boolean {
+    return this.#ended;
+  }
+
   #take(chunk: Buffer): void {
     if (this.#ended) return; // 1
     let messages: Record<string, unknown>[];
@@ -118,7 +123,7 @@ export class Connection {
     }
     this.#unfinishedBytes = messages.length > 0 ? 0 : this.#unfinishedBytes + chunk.length;
     for (const message of messages) {
-      if (this.#ended) return; // 1
+      if (this.#hasEnded()) return; // 1
       const read = readRequest(message);
       if (read.kind === "read") this.#owner.request(this, read.request);
       else this.fail(read.id, read.code, read.text);

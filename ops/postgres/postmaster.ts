@@ -119,14 +119,14 @@ async function launch(options: { postgres: string; dataFolder: string; logFile: 
   const { file, args, options: spawnOptions } = options.launcher.command(options.postgres, ["-D", dataFolder, ...settings]);
   const log = await open(options.logFile, LOG_FLAGS, 0o600);
   await giveTo(options.logFile, options.launcher.user);
-  let ended = false;
+  const server = { ended: false };
   try {
     const child = spawn(file, args, { ...spawnOptions, detached: true, stdio: ["ignore", log.fd, log.fd] }); // (3)
-    child.on("exit", () => (ended = true));
-    child.on("error", () => (ended = true));
+    child.on("exit", () => (server.ended = true));
+    child.on("error", () => (server.ended = true));
     child.unref();
     const deadline = clock.monotonicMs() + START_TIMEOUT_MS;
-    while (!ended) {
+    while (!server.ended) {
       const pidFile = await readPidFile(dataFolder);
       if (pidFile !== null && pidFile.pid === child.pid && pidFile.ready) return { pid: pidFile.pid, port: pidFile.port };
       if (clock.monotonicMs() >= deadline) {

@@ -109,8 +109,8 @@ export function run(launcher: Launcher, program: string, args: readonly string[]
     const child = spawn(file, all, { ...options, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     let errors = "";
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
     child.on("error", (error) => reject(new LockstepError("configuration", error.message, error)));
     child.on("close", (code, signal) => {
       if (code === 0) resolve(output);

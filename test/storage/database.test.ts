@@ -115,5 +115,6 @@ test("a server that is not there is busy", async (t) => {
 });
 
 test("every bigint that pg itself reads elsewhere is left as it is", () => {
-  assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8)("1"), "1");
+  const parse = pg.types.getTypeParser(pg.types.builtins.INT8) as (text: string) => unknown;
+  assert.equal(parse("1"), "1");
 });

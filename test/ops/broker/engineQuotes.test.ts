@@ -91,7 +91,7 @@ describe("pending orders", () => {
       const position = engine.state.positions.get(ticket);
       assert.deepEqual([position?.openPrice, position?.volume, position?.magic, position?.comment], [fill, lots("0.10"), 7, "mc42"]);
       assert.equal(position?.side, pending.startsWith("buy") ? "buy" : "sell");
-      assert.equal(position?.openTimeMs, engine.nowMs);
+      assert.equal(position.openTimeMs, engine.nowMs);
     });
   }
 

@@ -69,7 +69,7 @@ export async function sandbox(t: TestContext): Promise<Sandbox> {
       env: { PATH: process.env["PATH"], LOCKSTEP_STATE_DIR: base, ...options.env },
       stdio: ["pipe", "pipe", "inherit"],
     });
-    undo.push(() => ended(child, () => child.stdin?.end()));
+    undo.push(() => ended(child, () => child.stdin.end()));
     return child;
   };
   return {
