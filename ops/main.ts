@@ -48,6 +48,8 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--statement <file>", "an account statement (MetaTrader 4 HTML); default: the bundled one")
     .option("--followers <n>", "how many followers copy", "6")
     .option("--speed <x>", "seconds of the statement in one second, or max; default: the whole in about half a minute")
+    .option("--chaos", "sessions are kicked, answers lost, copies closed by hand, the copier's state thrown away twice")
+    .option("--seed <n>", "what goes wrong under --chaos", "1")
     .option("--json", "one JSON object on standard output")
     .action(async (options: DemoCommandOptions) => exit(await demoCommand(options, args)));
 

@@ -18,6 +18,7 @@ import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.t
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { WriterActor } from "../actors/shell/writerActor.ts";
 import type { Account } from "../protocol/accounts.ts";
+import { messageOf } from "../protocol/errors.ts";
 import type { CellId } from "../protocol/ids.ts";
 import type { Clock, Random } from "../protocol/ports/clock.ts";
 import type { BrokerSession } from "../protocol/ports/broker.ts";
@@ -83,6 +84,8 @@ export interface RunningNode {
   /** Resolves when everything the actors said has reached the log. */
   flush(): Promise<void>;
   stop(): Promise<void>;
+  /** Ends as a process that dies does: no order is waited for, nothing flushed, nothing given back. */
+  kill(): Promise<void>;
 }
 
 /** @throws LockstepError `configuration`, `executor`, `database_busy`, `database_fault` */
@@ -166,6 +169,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       await writer.stop();
       await Promise.all([masterProducer.close(), eventProducer.close()]);
       await executor.stop();
+    },
+    async kill() {
+      keeper.abandon();
+      await supervisor.stop(false);
+      await executor.stop();
+      // They end their timers and retries in this turn; the log may never answer, as after its own death.
+      for (const reading of [reader.stop(), writer.stop()]) reading.catch((error: unknown) => logger.info({ error: messageOf(error) }, "not heard of again"));
     },
   };
 }

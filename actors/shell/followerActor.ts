@@ -80,15 +80,15 @@ export class FollowerActor {
     this.#mailbox.tellSystem(message);
   }
 
-  /** Waits until no order is under way, then ends the session. Queued work is dropped. */
-  async stop(): Promise<void> {
+  /** Ends the session, after the orders under way unless `drain` is false. Queued work is dropped. */
+  async stop(drain = true): Promise<void> {
     this.#stopping = true;
     this.#reconciler.stop();
     for (const state of this.#states) for (const copy of state.copies.values()) {
       copy.pause?.cancel();
       copy.later?.cancel();
     }
-    await this.#desk.drain();
+    if (drain) await this.#desk.drain();
     this.#mailbox.stop();
     await this.#options.session.close();
   }

@@ -78,16 +78,21 @@ export class LeaseKeeper {
 
   /** Gives every account back, then the lease. The accounts' actors must have stopped. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#renewTimer?.cancel();
-    this.#deadlineTimer?.cancel();
-    this.#options.gate.trip();
+    this.abandon();
     const { registry, me } = this.#options;
     for (const { held, slot } of this.#held.values()) {
       this.#options.gate.clearSlot(slot);
       await registry.release(me, held);
     }
     await registry.leave(me);
+  }
+
+  /** Ends without a word to the database: as in a process that dies. The lease runs out, or somebody ends it. */
+  abandon(): void {
+    this.#stopped = true;
+    this.#renewTimer?.cancel();
+    this.#deadlineTimer?.cancel();
+    this.#options.gate.trip();
   }
 
   #schedule(delayMs: number): void {

@@ -91,14 +91,15 @@ export class Supervisor {
     await this.#make(account, running);
   }
 
-  async lose(id: AccountId): Promise<void> {
+  async lose(id: AccountId, drain = true): Promise<void> {
     const running = this.#running.get(id);
     this.#running.delete(id);
-    if (running !== undefined) await this.#end(running);
+    if (running !== undefined) await this.#end(running, drain);
   }
 
-  async stop(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((id) => this.lose(id)));
+  /** Without `drain` nobody waits for the orders under way: as in a process that dies. */
+  async stop(drain = true): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((id) => this.lose(id, drain)));
   }
 
   /** The lease is proven again after a fence: every follower reconciles. */
@@ -215,13 +216,13 @@ export class Supervisor {
     });
   }
 
-  async #end(running: Running): Promise<void> {
+  async #end(running: Running, drain = true): Promise<void> {
     const actor = running.actor;
     running.actor = null;
     if (actor === null) return;
     if (actor instanceof FollowerActor) for (const followers of this.#followersOf.values()) followers.delete(actor);
     try {
-      await actor.stop();
+      await (actor instanceof FollowerActor ? actor.stop(drain) : actor.stop());
     } catch (error) {
       this.#options.logger.error({ account: actor.account.id, error: messageOf(error) }, "actor did not stop cleanly");
     }

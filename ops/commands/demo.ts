@@ -18,6 +18,8 @@ export interface DemoCommandOptions {
   readonly statement?: string | undefined;
   readonly followers: string;
   readonly speed?: string | undefined;
+  readonly chaos?: boolean | undefined;
+  readonly seed: string;
   readonly json?: boolean | undefined;
 }
 
@@ -31,6 +33,8 @@ const LINE_EVERY_MS = 3_000;
 export async function demoCommand(options: DemoCommandOptions, args: readonly string[]): Promise<number> {
   const followers = wholeNumber("--followers", options.followers, 1, MAX_FOLLOWERS);
   const speed = speedOf(options.speed);
+  const seed = wholeNumber("--seed", options.seed, 0, 0xffff_ffff);
+  const chaosSeed = options.chaos === true ? seed : null;
   const statement = await loadStatement(options.statement ?? BUNDLED_STATEMENT);
   const launched = await launch(args, demoPoolThreads(followers), systemClock);
   if (launched.kind === "ran") return launched.exitCode;
@@ -40,7 +44,7 @@ export async function demoCommand(options: DemoCommandOptions, args: readonly st
   const logger = openLogger({ level: "info", file: join(folder, "lockstep.log") });
   const show = progressOn(process.stderr);
   try {
-    const report = await runDemo({ statement, followers, speed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
+    const report = await runDemo({ statement, followers, speed, chaosSeed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
     show.end();
     process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${demoText(report)}\n`);
     return report.verdict === "ok" ? 0 : 1;

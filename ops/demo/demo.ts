@@ -8,34 +8,35 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { poolThreadsFor, lanesFor, type ExecutorSizes } from "../../actors/executor/sizes.ts";
-import { MemoryLog } from "../../log/memory/memoryLog.ts";
-import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
 import { LockstepError } from "../../protocol/errors.ts";
-import { bootId, cellId, nodeId, type CellId } from "../../protocol/ids.ts";
+import { cellId } from "../../protocol/ids.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
-import type { EventLog } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { PairStore } from "../../protocol/ports/storage.ts";
-import { topicName, writersGroup } from "../../protocol/topics.ts";
+import type { BrokerMs } from "../../protocol/units.ts";
+import { forgetCells } from "../../storage/oldCells.ts";
 import { openStorage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
-import { DEFAULT_NODE_LIMITS, startNode, type RunningNode } from "../node.ts";
+import { DEFAULT_NODE_LIMITS, type NodeLimits } from "../node.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 import type { Statement } from "../statement/model.ts";
 import { accountsOf, castOf, CREDENTIALS, type Cast } from "./cast.ts";
 import { checkDemo } from "./check/checkDemo.ts";
 import { readBrokerLog } from "./brokerLogFile.ts";
+import { Copier, type Outage } from "./copier.ts";
 import { DemoMetrics, WARM_UP_TRADES } from "./ownTime.ts";
 import { pace, type Speed } from "./pace.ts";
 import { demoReport, type DemoReport } from "./report.ts";
 import { scriptOf } from "./script.ts";
-import { Stage } from "./stage.ts";
+import { CLOCK_OFFSET_MS, Stage } from "./stage.ts";
 
 export interface DemoOptions {
   readonly statement: Statement;
   readonly followers: number;
   readonly speed: Speed;
+  /** The seed of what goes wrong, and the copier's state thrown away twice; null: nothing goes wrong. */
+  readonly chaosSeed: number | null;
   /** Where the brokers' logs of the last runs are kept. */
   readonly folder: string;
   readonly env: Environment;
@@ -59,15 +60,19 @@ const PARTITIONS = 8;
 const LANES = 128;
 const RESERVE = 16;
 const KEPT_RUNS = 3;
-const START_LIMIT_MS = 60_000;
-const SETTLE_LIMIT_MS = 60_000;
 /** In a demo everybody is near: what has not been executed by then never will be. */
 const SETTLE_MS = 5_000;
 /** Nothing new for so long: all that is left is orders that their broker goes on refusing. */
 const QUIET_MS = SETTLE_MS + 3_000;
 /** How long a copy may take to follow before the checker calls it missing. */
 const GRACE_MS = 1_500;
-const POLL_MS = 20;
+const LIMITS: NodeLimits = { ...DEFAULT_NODE_LIMITS, follower: { ...DEFAULT_NODE_LIMITS.follower, settleMs: SETTLE_MS } };
+/** A call that is never answered must end while the demo still runs. */
+const CHAOS_CALL_MS = 2_000;
+const CHAOS_LIMITS: NodeLimits = { ...LIMITS, session: { ...LIMITS.session, brokerTimeoutMs: CHAOS_CALL_MS, reconnectMaxMs: 1_000 } };
+/** In which parts of the story the copier's state is thrown away. */
+const THROWN_AWAY_AT = [1 / 3, 2 / 3];
+const CELLS = "demo-";
 
 /** The executor's sizes for a demo of so many followers: the launcher sets the thread pool by them. */
 export function demoExecutor(followers: number): ExecutorSizes {
@@ -92,55 +97,53 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
     progress("starting");
     const database = await resolveDatabase({ env, logger, clock });
     onExit.unshift(() => database.stop());
-    const cell = cellId(`demo-${run}`);
-    const storage = await openStorage({ url: database.url, cell, logger, maxConnections: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 });
+    const cell = cellId(`${CELLS}${run}`);
+    const connections = { url: database.url, logger, maxConnections: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    const storage = await openStorage({ ...connections, cell });
     onExit.unshift(() => storage.close());
     const logFile = join(folder, "broker.jsonl");
-    const opened = await Stage.open({ cast, scenes, offsetsMs: pace(scenes, options.speed), logFile }, (played) => progress("playing", played));
+    await forgetCells(connections, CELLS);
+    const story = new Story();
+    const opened = await Stage.open({ cast, scenes, offsetsMs: pace(scenes, options.speed), logFile, chaosSeed: options.chaosSeed }, (played) => {
+      progress("playing", played);
+      story.reached(played / scenes.length);
+    });
     onExit.unshift(() => opened.stage.close());
     await storage.directory.put(accountsOf(cast, `127.0.0.1:${opened.port}`), cast.followers.map((follower) => follower.link));
 
-    const log = new MemoryLog({ clock, limits: MEMORY_LOG_LIMITS });
-    onExit.unshift(() => log.close());
-    let fatal: Error | null = null;
-    const node = await startNode({
+    const copier = new Copier({
       cell,
-      me: { node: nodeId("demo"), boot: bootId(run) },
+      run,
+      followers: cast.followers.length,
       partitions: PARTITIONS,
-      log,
       ...storage,
       executor: demoExecutor(options.followers),
-      limits: { ...DEFAULT_NODE_LIMITS, follower: { ...DEFAULT_NODE_LIMITS.follower, settleMs: SETTLE_MS } },
+      limits: options.chaosSeed === null ? LIMITS : CHAOS_LIMITS,
       env: { ...env, ...CREDENTIALS },
       clock,
       random,
       logger,
       metrics,
-      onFatal: (error) => void (fatal ??= error),
+      quietMs: QUIET_MS,
+      look: () => {
+        if (options.interrupt?.aborted === true) throw interrupted();
+      },
       ...(options.wrapSession === undefined ? {} : { wrapSession: options.wrapSession }),
     });
-    let running = true;
-    const stopNode = async (): Promise<void> => {
-      if (running) await node.stop();
-      running = false;
-    };
-    onExit.unshift(stopNode);
-    const look = (): void => {
-      if (fatal !== null) throw fatal;
-      if (options.interrupt?.aborted === true) throw interrupted();
-    };
+    onExit.unshift(() => copier.stop());
 
-    await untilReady(node, cast, clock, look);
-    await Promise.race([opened.stage.play(), untilInterrupted(options.interrupt)]);
+    await copier.start();
+    const thrownAway = options.chaosSeed === null ? Promise.resolve() : throwAway(copier, story);
+    await Promise.race([Promise.all([opened.stage.play(), thrownAway]), untilInterrupted(options.interrupt)]);
     progress("settling", scenes.length);
-    if (!(await comesToRest({ node, cast, log, cell, clock, look }))) logger.warn({}, "not every order is settled: the checker judges what there is");
-    await stopNode();
+    if (!(await copier.comesToRest())) logger.warn({}, "not every order is settled: the checker judges what there is");
+    await copier.stop();
     await opened.stage.close();
 
     progress("checking", scenes.length);
     const rows = await rowsOf(cast, storage.pairs);
     const counts = await storage.pairs.counts();
-    const check = checkDemo({ statement, cast, log: await readBrokerLog(logFile), rows, rejected: counts.rejected, graceMs: GRACE_MS });
+    const check = checkDemo({ statement, cast, log: await readBrokerLog(logFile), rows, rejected: counts.rejected, graceMs: GRACE_MS, settleMs: SETTLE_MS, callTimeoutMs: CHAOS_CALL_MS, outages: copier.outages.map(atBroker) });
     return demoReport(statement, check, metrics.quantiles(WARM_UP_TRADES * cast.followers.length), counts);
   } finally {
     // Invariant 2: each end is tried, the first failure is told.
@@ -150,66 +153,35 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   }
 }
 
+/** How far the story has come, as a share of its scenes. */
+class Story {
+  readonly #waiting: { readonly share: number; readonly resolve: () => void }[] = [];
+
+  reached(share: number): void {
+    for (const waiting of this.#waiting) if (share >= waiting.share) waiting.resolve();
+  }
+
+  until(share: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push({ share, resolve }));
+  }
+}
+
+async function throwAway(copier: Copier, story: Story): Promise<void> {
+  const moments = THROWN_AWAY_AT.map((share) => story.until(share));
+  for (const moment of moments) {
+    await moment;
+    await copier.throwAway();
+  }
+}
+
+/** By the brokers' clock. */
+const atBroker = ({ fromMs, toMs }: Outage): { readonly fromMs: BrokerMs; readonly toMs: BrokerMs } => ({ fromMs: (fromMs + CLOCK_OFFSET_MS) as BrokerMs, toMs: (toMs + CLOCK_OFFSET_MS) as BrokerMs });
+
 const interrupted = (): LockstepError => new LockstepError("stopped", "the demo was interrupted");
 
 function untilInterrupted(interrupt: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => interrupt?.addEventListener("abort", () => reject(interrupted()), { once: true }));
 }
-
-function isReady(node: RunningNode, cast: Cast): boolean {
-  const { followers } = node.supervisor;
-  return followers.length === cast.followers.length && followers.every((follower) => follower.settled);
-}
-
-interface Copier {
-  readonly node: RunningNode;
-  readonly cast: Cast;
-  readonly log: EventLog;
-  readonly cell: CellId;
-  readonly clock: Clock;
-  /** @throws what ends the demo */
-  readonly look: () => void;
-}
-
-/** @throws LockstepError `unreachable` when some follower is not connected and reconciled in time */
-async function untilReady(node: RunningNode, cast: Cast, clock: Clock, look: () => void): Promise<void> {
-  const limitMs = clock.monotonicMs() + START_LIMIT_MS;
-  while (!isReady(node, cast)) {
-    look();
-    if (clock.monotonicMs() > limitMs) throw new LockstepError("unreachable", `not every follower is connected and reconciled within ${START_LIMIT_MS / 1_000} s`);
-    await pause(clock);
-  }
-}
-
-/** Whether every order was settled and every row written before nothing new came any more. */
-async function comesToRest({ node, cast, log, cell, clock, look }: Copier): Promise<boolean> {
-  const limitMs = clock.monotonicMs() + SETTLE_LIMIT_MS;
-  let said = -1;
-  let saidAtMs = clock.monotonicMs();
-  for (;;) {
-    look();
-    await node.flush();
-    const { events, written } = await progressOf(log, cell);
-    if (written && isReady(node, cast)) return true;
-    const nowMs = clock.monotonicMs();
-    if (events !== said) [said, saidAtMs] = [events, nowMs];
-    if (nowMs > limitMs || nowMs - saidAtMs > QUIET_MS) return false;
-    await pause(clock);
-  }
-}
-
-/** How many pair events there are, and whether the writers have got to the last. */
-async function progressOf(log: EventLog, cell: CellId): Promise<{ readonly events: number; readonly written: boolean }> {
-  const topic = topicName(cell, "pair-events");
-  const committed = new Map((await log.committed(writersGroup(cell), topic)).map((position) => [position.partition, position.offset]));
-  const bounds = await log.bounds(topic);
-  return {
-    events: bounds.reduce((sum, { end }) => sum + end, 0),
-    written: bounds.every(({ partition, start, end }) => end === start || committed.get(partition) === end),
-  };
-}
-
-const pause = (clock: Clock): Promise<void> => new Promise((resolve) => void clock.after(POLL_MS, resolve));
 
 async function rowsOf(cast: Cast, pairs: PairStore): Promise<Awaited<ReturnType<PairStore["rowsOf"]>>> {
   return (await Promise.all(cast.followers.map((follower) => pairs.rowsOf(follower.broker.account)))).flat();

@@ -38,13 +38,14 @@ export function pendingPath(marks: readonly Mark[], pending: PendingRole): Pendi
 /** Whether the order waits for the market to fall to its price. */
 const isBelowMarket = (kind: PendingKind): boolean => kind === "buy_limit" || kind === "sell_stop";
 
-function fills(kind: PendingKind, price: Points, { bid, ask }: Quoted): boolean {
+/** Whether a quote fills the order. */
+export function fills(kind: PendingKind, price: Points, { bid, ask }: Quoted): boolean {
   const market = pendingSide(kind) === "buy" ? ask : bid;
   return isBelowMarket(kind) ? market <= price : market >= price;
 }
 
 /** The price nearest to the market's at which the order is not filled, and who deals at it (1). */
-export function clearOfPending({ kind, price, marketPrice }: PendingRole): { readonly deal: Side; readonly price: number } {
+export function clearOfPending({ kind, price, marketPrice }: Pick<PendingRole, "kind" | "price" | "marketPrice">): { readonly deal: Side; readonly price: number } {
   const market = marketPrice ?? price;
   return { deal: pendingSide(kind), price: isBelowMarket(kind) ? Math.max(market, price + 1) : Math.max(1, Math.min(market, price - 1)) };
 }
@@ -68,7 +69,7 @@ function clearOfAll(kind: PendingKind, life: readonly Quoted[]): Points {
 }
 
 /** The levels that a position opened at `price` could carry. */
-function stopsAround(kind: PendingKind, price: Points, { stopLoss, takeProfit }: Levels): Levels {
+export function stopsAround(kind: PendingKind, price: Points, { stopLoss, takeProfit }: Levels): Levels {
   const buys = pendingSide(kind) === "buy";
   const beyond = (level: Points | null, above: boolean): Points | null => (level !== null && level > 0 && (above ? level > price : level < price) ? level : null);
   return { stopLoss: beyond(stopLoss, !buys), takeProfit: beyond(takeProfit, buys) };

@@ -104,14 +104,20 @@ function rowMarks(trades: readonly TradeRole[], pendings: readonly PendingRole[]
   const marks: RowMark[] = [];
   for (const trade of trades) {
     marks.push({ atMs: trade.openedMs, ...showing(trade.side, trade.openPrice), of: trade, closing: null });
+    // The market when its order was placed had not reached the order's price.
+    if (trade.pending !== null) marks.push({ atMs: trade.pending.placedMs, ...clearQuote({ ...trade.pending, marketPrice: null }), of: null, closing: null });
     for (const closing of trade.closings) marks.push({ atMs: closing.atMs, ...showing(closingDeal(trade.side), closing.price), of: trade, closing });
   }
   for (const pending of pendings) {
     if (pending.removedMs === null) continue;
-    const { deal, price } = clearOfPending(pending);
-    marks.push({ atMs: pending.removedMs, ...showing(deal, price), of: pending, closing: null });
+    marks.push({ atMs: pending.removedMs, ...clearQuote(pending), of: pending, closing: null });
   }
   return marks.sort((a, b) => a.atMs - b.atMs);
+}
+
+function clearQuote(pending: Pick<PendingRole, "kind" | "price" | "marketPrice">): Quoted {
+  const { deal, price } = clearOfPending(pending);
+  return showing(deal, price);
 }
 
 /** Null where nothing stood at the end, or no price leaves all working orders unfilled. */

@@ -2,11 +2,13 @@
 // their part-closes, and pending orders, each with the moments at which something happens to it.
 //
 // 1. The rows of one part-close chain are one trade, opened once with their whole volume.
+// 2. A trade that was a pending order is placed and filled, and goes by the order's ticket.
 
 import type { SymbolName, Ticket } from "../../protocol/ids.ts";
-import type { CloseReason, PendingKind, Side } from "../../protocol/trades.ts";
+import { pendingSide, type CloseReason, type PendingKind, type Side } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
-import type { ClosedTrade, OpenTrade, RemovedPending, Statement, WorkingOrder } from "../statement/model.ts";
+import type { FilledPending, RemovedPending, Statement, WorkingOrder } from "../statement/model.ts";
+import { wholeTrades, type WholeTrade } from "../statement/trades.ts";
 
 export interface Levels {
   readonly stopLoss: Points | null;
@@ -33,6 +35,8 @@ export interface TradeRole {
   readonly closings: readonly Closing[];
   /** Of what was still open when the statement was made; null where nothing was. */
   readonly standing: Standing | null;
+  /** The order that opened it; null for one opened at the market. */
+  readonly pending: { readonly kind: PendingKind; readonly price: Points; readonly placedMs: BrokerMs } | null;
 }
 
 export interface Standing extends Levels {
@@ -53,33 +57,43 @@ export interface PendingRole extends Levels {
 }
 
 export function tradeRoles(statement: Statement): TradeRole[] {
-  const closed = new Map(statement.positions.map((row) => [row.ticket, row]));
-  const open = new Map(statement.open.map((row) => [row.ticket, row]));
-  const first = [...statement.positions, ...statement.open].filter((row) => row.chainFrom === null);
-  return first.map((row) => tradeOf(row, closed, open));
+  const filled = new Map(statement.filledPendings.flatMap((row) => (row.filledAs === null ? [] : [[row.filledAs, row] as const])));
+  return wholeTrades(statement).flatMap((trade) => {
+    const role = tradeOf(trade);
+    const pending = filled.get(trade.ticket);
+    // Invariant 2. A ticket that stands again later was not opened by the order a second time.
+    if (role === null || pending === undefined || !becomes(pending, role)) return role ?? [];
+    filled.delete(trade.ticket);
+    return { ...role, ticket: pending.ticket, pending: { kind: pending.kind, price: pending.price, placedMs: pending.placedTimeMs } };
+  });
 }
 
-function tradeOf(first: ClosedTrade | OpenTrade, closed: ReadonlyMap<Ticket, ClosedTrade>, open: ReadonlyMap<Ticket, OpenTrade>): TradeRole {
+function tradeOf({ parts, rest }: WholeTrade): TradeRole | null {
+  const first = parts[0] ?? rest;
+  if (first === null) return null;
   const closings: Closing[] = [];
-  let row: ClosedTrade | OpenTrade | undefined = first;
-  while (row !== undefined && "closeTimeMs" in row) {
-    const { closePrice: price, closeReason: reason, volume, stopLoss, takeProfit } = row;
+  for (const { closePrice: price, closeReason: reason, closeTimeMs, volume, stopLoss, takeProfit } of parts) {
     // Nothing can close before what it is the rest of.
-    const atMs = Math.max(row.closeTimeMs, closings.at(-1)?.atMs ?? 0) as BrokerMs;
+    const atMs = Math.max(closeTimeMs, closings.at(-1)?.atMs ?? 0) as BrokerMs;
     closings.push({ atMs, price, volume, reason, stopLoss, takeProfit });
-    row = row.chainTo === null ? undefined : (closed.get(row.chainTo) ?? open.get(row.chainTo));
   }
-  const left = closings.reduce((sum, closing) => sum + closing.volume, row?.volume ?? 0);
   return {
     ticket: first.ticket,
     symbol: first.symbol,
     side: first.side,
-    volume: left as VolumeUnits,
+    volume: closings.reduce((sum, closing) => sum + closing.volume, rest?.volume ?? 0) as VolumeUnits,
     openedMs: first.openTimeMs,
     openPrice: first.openPrice,
     closings,
-    standing: row === undefined ? null : { stopLoss: row.stopLoss, takeProfit: row.takeProfit, marketPrice: row.marketPrice },
+    standing: rest === null ? null : { stopLoss: rest.stopLoss, takeProfit: rest.takeProfit, marketPrice: rest.marketPrice },
+    pending: null,
   };
+}
+
+/** Whether the market at the trade's open fills the order: else it must have been changed, and the trade is opened as it is. */
+function becomes({ kind, price, placedTimeMs, symbol }: FilledPending, trade: TradeRole): boolean {
+  const reached = kind === "buy_limit" || kind === "sell_stop" ? trade.openPrice <= price : trade.openPrice >= price;
+  return reached && pendingSide(kind) === trade.side && symbol === trade.symbol && placedTimeMs <= trade.openedMs;
 }
 
 export function pendingRoles(statement: Statement): PendingRole[] {

@@ -8,7 +8,7 @@ import type { SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { PendingKind, Side } from "../../protocol/trades.ts";
 import type { Points, VolumeUnits } from "../../protocol/units.ts";
 import type { Statement } from "../statement/model.ts";
-import { pendingPath } from "./pendingPath.ts";
+import { fills, pendingPath, stopsAround } from "./pendingPath.ts";
 import { pricePath, type Mark, type Stretch, type TradePath } from "./pricePath.ts";
 import { pendingRoles, tradeRoles, type Levels, type PendingRole, type TradeRole } from "./roles.ts";
 
@@ -19,6 +19,7 @@ export type Step =
   | ({ readonly kind: "modify"; readonly role: Ticket } & Levels)
   | { readonly kind: "part_close"; readonly role: Ticket; readonly volume: VolumeUnits }
   | { readonly kind: "close"; readonly role: Ticket }
+  | { readonly kind: "stop_out"; readonly role: Ticket }
   | ({ readonly kind: "place"; readonly role: Ticket; readonly symbol: SymbolName; readonly pending: PendingKind; readonly volume: VolumeUnits; readonly price: Points } & Levels)
   | ({ readonly kind: "change"; readonly role: Ticket; readonly price: Points } & Levels)
   | { readonly kind: "cancel"; readonly role: Ticket };
@@ -54,9 +55,14 @@ function symbolScenes(trades: readonly TradeRole[], pendings: readonly PendingRo
   const quote = (mark: Mark): Step => ({ kind: "quote", symbol, bid: mark.bid, ask: mark.ask });
   const scenes = marks.map((mark) => ({ atMs: mark.atMs, steps: [quote(mark)] }));
   const add = (index: number, step: Step): void => void scenes[index]?.steps.push(step);
-  for (const trade of path.trades) playTrade(trade, add);
+  for (const trade of path.trades) {
+    const opening = openingOrder(marks, trade);
+    if (opening !== null) add(opening.from, opening.place);
+    playTrade(trade, add, opening !== null);
+  }
 
-  const placings = pendings.map((pending): Scene => {
+  const placings: Scene[] = [];
+  for (const pending of pendings) {
     const { ticket: role, kind, volume } = pending;
     const { placed, changed, removed } = pendingPath(marks, pending);
     if (changed !== null) {
@@ -64,26 +70,48 @@ function symbolScenes(trades: readonly TradeRole[], pendings: readonly PendingRo
       add(from, { kind: "change", role, ...terms });
     }
     if (removed !== null) add(removed, { kind: "cancel", role });
-    return { atMs: pending.placedMs, steps: [{ kind: "place", role, symbol, pending: kind, volume, ...placed }] };
-  });
+    placings.push({ atMs: pending.placedMs, steps: [{ kind: "place", role, symbol, pending: kind, volume, ...placed }] });
+  }
   // A pending is placed before the quotes of its own moment.
   return [{ atMs: Number.NEGATIVE_INFINITY, steps: [quote(first)] }, ...placings, ...scenes];
 }
 
-function playTrade({ trade, stretches }: TradePath, add: (index: number, step: Step) => void): void {
+/**
+ * The order that opens a trade by being filled, with the levels that the trade begins with, and the quote after which it is
+ * placed: where the statement says or, if the market would fill it too early, after the last quote that would. Null where no
+ * quote before the trade's own is free of that.
+ */
+function openingOrder(marks: readonly Mark[], { trade, stretches }: TradePath): { readonly from: number; readonly place: Step } | null {
+  const [first] = stretches;
+  if (trade.pending === null || first === undefined) return null;
+  const { kind, price, placedMs } = trade.pending;
+  const placed = marks.findIndex((mark) => mark.atMs >= placedMs);
+  const lastFill = marks.findLastIndex((mark, index) => index >= placed && index < first.start && fills(kind, price, mark));
+  const from = lastFill === -1 ? placed : lastFill + 1;
+  if (from >= first.start) return null;
+  return { from, place: { kind: "place", role: trade.ticket, symbol: trade.symbol, pending: kind, volume: trade.volume, price, ...stopsAround(kind, price, levelsAt(first, first.start)) } };
+}
+
+/** @param filled an order of its own opens it, with the levels it begins with */
+function playTrade({ trade, stretches }: TradePath, add: (index: number, step: Step) => void, filled: boolean): void {
   const { ticket: role, symbol, side, volume } = trade;
   let held: Levels | null = null;
   for (const [number, stretch] of stretches.entries()) {
     const changes = new Set([stretch.start, ...stretch.levels.map(({ from }) => from).sort((a, b) => a - b)]);
     for (const index of changes) {
       const levels = levelsAt(stretch, index);
-      if (held === null) add(index, { kind: "open", role, symbol, side, volume, ...levels });
+      if (held === null && !filled) add(index, { kind: "open", role, symbol, side, volume, ...levels });
+      else if (held === null) {
+        const begun = trade.pending === null ? levels : stopsAround(trade.pending.kind, trade.pending.price, levels);
+        if (begun.stopLoss !== levels.stopLoss || begun.takeProfit !== levels.takeProfit) add(index, { kind: "modify", role, ...levels });
+      }
       else if (held.stopLoss !== levels.stopLoss || held.takeProfit !== levels.takeProfit) add(index, { kind: "modify", role, ...levels });
       held = levels;
     }
     const closing = trade.closings[number];
     if (closing === undefined || stretch.end === null) continue;
     if (number + 1 < stretches.length) add(stretch.end, { kind: "part_close", role, volume: closing.volume });
+    else if (closing.reason === "stop_out") add(stretch.end, { kind: "stop_out", role });
     // Invariant 2.
     else if (closing.reason !== "stop_loss" && closing.reason !== "take_profit") add(stretch.end, { kind: "close", role });
   }

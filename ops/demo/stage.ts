@@ -4,6 +4,9 @@ import { Worker } from "node:worker_threads";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { StageCommand, StageData, StageReport } from "./stageWorker.ts";
 
+/** Brokers' clocks are hours from ours as a rule. */
+export const CLOCK_OFFSET_MS = 2 * 3_600_000;
+
 type ReportKind = StageReport["kind"];
 
 export class Stage {
@@ -24,8 +27,8 @@ export class Stage {
   }
 
   /** Resolves with the stage and the broker server's port. */
-  static async open(data: StageData, onScene: (played: number) => void): Promise<{ readonly stage: Stage; readonly port: number }> {
-    const stage = new Stage(data, onScene);
+  static async open(data: Omit<StageData, "clockOffsetMs">, onScene: (played: number) => void): Promise<{ readonly stage: Stage; readonly port: number }> {
+    const stage = new Stage({ ...data, clockOffsetMs: CLOCK_OFFSET_MS }, onScene);
     try {
       const report = await stage.#hear("listening");
       return { stage, port: report.kind === "listening" ? report.port : 0 };

@@ -7,6 +7,7 @@ import { FileLogSink } from "../broker/logSinks.ts";
 import { BROKER_SERVER_DEFAULTS, BrokerServer } from "../broker/server.ts";
 import { systemClock } from "../clock.ts";
 import type { Cast } from "./cast.ts";
+import { Chaos } from "./chaos.ts";
 import { play } from "./player.ts";
 import type { Scene } from "./script.ts";
 
@@ -15,6 +16,10 @@ export interface StageData {
   readonly scenes: readonly Scene[];
   readonly offsetsMs: readonly number[];
   readonly logFile: string;
+  /** Null: nothing goes wrong. */
+  readonly chaosSeed: number | null;
+  /** The brokers' clock is the wall clock plus this. */
+  readonly clockOffsetMs: number;
 }
 
 export type StageCommand = { readonly kind: "play" } | { readonly kind: "close" };
@@ -25,11 +30,8 @@ export type StageReport =
   | { readonly kind: "closed" }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Brokers' clocks are hours from ours as a rule. */
-const CLOCK_OFFSET_MS = 2 * 3_600_000;
-
 async function run(): Promise<void> {
-  const { cast, scenes, offsetsMs, logFile } = workerData as StageData;
+  const { cast, scenes, offsetsMs, logFile, chaosSeed, clockOffsetMs } = workerData as StageData;
   const report = (message: StageReport): void => parentPort?.postMessage(message);
   const server = new BrokerServer({
     ...BROKER_SERVER_DEFAULTS,
@@ -39,10 +41,15 @@ async function run(): Promise<void> {
     accounts: [cast.master, ...cast.followers.map((follower) => follower.broker)],
     clock: systemClock,
     timeBaseMs: () => systemClock.wallMs(),
-    clockOffsetMs: CLOCK_OFFSET_MS,
+    clockOffsetMs,
     logSinks: [new FileLogSink(logFile)],
   });
   const trader = server.trader(cast.master.account);
+  const chaos = chaosSeed === null ? null : new Chaos(server, cast, chaosSeed);
+  const onScene = (played: number): void => {
+    chaos?.act();
+    report({ kind: "scene", played });
+  };
   report({ kind: "listening", port: await server.listen(0, "127.0.0.1") });
 
   parentPort?.on("message", (command: StageCommand) => {
@@ -53,8 +60,11 @@ async function run(): Promise<void> {
       });
       return;
     }
-    play({ server, trader, scenes, offsetsMs, clock: systemClock, onScene: (played) => report({ kind: "scene", played }) }).then(
-      () => report({ kind: "played" }),
+    play({ server, trader, scenes, offsetsMs, clock: systemClock, onScene }).then(
+      () => {
+        chaos?.end();
+        report({ kind: "played" });
+      },
       (error: unknown) => report({ kind: "failed", message: messageOf(error) }),
     );
   });

@@ -3,6 +3,11 @@
 //
 // 1. A copy belongs to a master's trade by its tag alone: the link's magic and the comment that
 //    names the trade's first ticket. What Lockstep says of it is never used to find it.
+// 2. Nobody can follow what neither was heard of nor could be answered to: while no copier ran, while
+//    the master's session or the follower's was deaf, while an order of the trade had an unknown outcome.
+// 3. An order that was on its way when its connection ended is in no log, and its outcome as unknown: so
+//    may be whatever the copier had to do then.
+// 4. After an outage a trade is opened late only when orders of the copier before it have settled.
 
 import type { Link } from "../../../protocol/accounts.ts";
 import type { AccountId, Ticket } from "../../../protocol/ids.ts";
@@ -14,8 +19,10 @@ import type { Cast, Follower } from "../cast.ts";
 import { firstTicketOf, initialVolumeOf, type AccountHistory, type Request, type Trade } from "./history.ts";
 import type { Histories } from "./histories.ts";
 import { followerSymbol, taggedTicket } from "./names.ts";
+import { unsettledSpan } from "./outcomes.ts";
+import { joined, Patience, type Allowance } from "./patience.ts";
 import type { QuoteBook } from "./prices.ts";
-import type { Moment } from "./timeline.ts";
+import type { Moment, Span } from "./timeline.ts";
 
 export interface FollowerCase {
   readonly id: AccountId;
@@ -25,7 +32,9 @@ export interface FollowerCase {
   readonly quotes: QuoteBook;
   /** The last entry of the log. */
   readonly end: Moment;
-  readonly graceMs: number;
+  /** When nobody heard what the master did, joined. */
+  readonly unheard: readonly Span[];
+  readonly outages: readonly Span[];
   /** One for each trade of the master, copied or not, by the trade's first ticket. */
   readonly copies: ReadonlyMap<Ticket, Copy>;
   /** What Lockstep says, about whatever. */
@@ -44,46 +53,81 @@ export interface Copy {
   readonly requests: readonly Request[];
   /** Those Lockstep has of it. */
   readonly rows: readonly Pair[];
+  /** For what happens to its copy, and for its opening (2, 3, 4). */
+  readonly patience: Patience;
+  readonly openingPatience: Patience;
 }
 
-interface GrowingCopy extends Copy {
+interface Draft {
+  readonly master: Trade;
+  readonly symbol: BrokerSymbol | null;
   readonly lives: Trade[];
   readonly requests: Request[];
   readonly rows: Pair[];
 }
 
-export const emptyHistory = (account: AccountId, platform: Platform): AccountHistory => ({ account, platform, symbols: new Map(), trades: [], requests: new Map() });
+export const emptyHistory = (account: AccountId, platform: Platform): AccountHistory => ({ account, platform, symbols: new Map(), trades: [], requests: new Map(), deaf: [], cutsMs: [] });
 
-export function followerCases(histories: Histories, cast: Cast, pairs: readonly Pair[], graceMs: number): FollowerCase[] {
-  const master = histories.accounts.get(cast.master.account)?.trades ?? [];
-  return cast.followers.map((follower) => followerCase(follower, histories, master, pairs, graceMs));
+export function followerCases(histories: Histories, cast: Cast, pairs: readonly Pair[], allowance: Allowance): FollowerCase[] {
+  const master = histories.accounts.get(cast.master.account) ?? emptyHistory(cast.master.account, cast.master.platform);
+  return cast.followers.map((follower) => followerCase(follower, histories, master, pairs, allowance));
 }
 
-function followerCase({ broker, link }: Follower, histories: Histories, master: readonly Trade[], pairs: readonly Pair[], graceMs: number): FollowerCase {
+function followerCase({ broker, link }: Follower, histories: Histories, master: AccountHistory, pairs: readonly Pair[], allowance: Allowance): FollowerCase {
   const history = histories.accounts.get(broker.account) ?? emptyHistory(broker.account, broker.platform);
-  const copies = new Map<Ticket, GrowingCopy>();
+  const drafts = new Map<Ticket, Draft>();
+  for (const trade of master.trades) {
+    drafts.set(firstTicketOf(trade), { master: trade, symbol: followerSymbol(trade.symbol, link.settings.symbols, history.symbols), lives: [], requests: [], rows: [] });
+  }
   const rows = pairs.filter(({ follower }) => follower === broker.account);
-  const follower: FollowerCase = { id: broker.account, platform: broker.platform, link, history, quotes: histories.quotes, end: histories.end, graceMs, copies, rows };
-  for (const trade of master) {
-    const symbol = followerSymbol(trade.symbol, link.settings.symbols, history.symbols);
-    copies.set(firstTicketOf(trade), { follower, master: trade, symbol, lives: [], requests: [], rows: [] });
-  }
-  for (const trade of history.trades) tagged(copies, link, trade)?.lives.push(trade);
+  for (const trade of history.trades) tagged(drafts, link, trade)?.lives.push(trade);
   for (const request of history.requests.values()) {
-    if (request.by.kind === "connection") copyOfRequest(copies, link, request)?.requests.push(request);
+    if (request.by.kind === "connection") copyOfRequest(drafts, link, request)?.requests.push(request);
   }
-  for (const row of rows) copies.get(row.masterTicket)?.rows.push(row);
+  for (const row of rows) drafts.get(row.masterTicket)?.rows.push(row);
+
+  const copies = new Map<Ticket, Copy>();
+  const unheard = joined([...allowance.outages, ...master.deaf]);
+  const follower: FollowerCase = { id: broker.account, platform: broker.platform, link, history, quotes: histories.quotes, end: histories.end, unheard, outages: allowance.outages, copies, rows };
+  const deaf = [...unheard, ...history.deaf];
+  for (const [ticket, draft] of drafts) copies.set(ticket, { follower, ...draft, ...patienceFor(draft, history, deaf, allowance) });
   return follower;
 }
 
+function patienceFor({ master, requests }: Draft, { platform, cutsMs }: AccountHistory, deaf: readonly Span[], allowance: Allowance): Pick<Copy, "patience" | "openingPatience"> {
+  const { graceMs, settleMs, outages } = allowance;
+  const known = [...deaf, ...requests.flatMap((request) => unsettledSpan(request, platform, allowance) ?? [])]; // 2
+  const always = [...known, ...lostOnTheWay(momentsOf(master), cutsMs, known, allowance)]; // 3
+  const settling = outages.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + settleMs })); // 4
+  return { patience: new Patience(graceMs, always), openingPatience: new Patience(graceMs, [...always, ...settling]) };
+}
+
+/** When something happened that the copier had to answer to. */
+function momentsOf({ pending, position }: Trade): number[] {
+  const steps = [...(pending?.terms ?? []), ...(position?.volumes ?? []), ...(position?.levels ?? []), pending?.end ?? null, position?.end ?? null];
+  return [...new Set(steps.flatMap((step) => step?.atMs ?? []))];
+}
+
+/** The times after those cuts that came before the copier had done what it had to. */
+function lostOnTheWay(moments: readonly number[], cutsMs: readonly number[], deaf: readonly Span[], { graceMs, settleMs }: Allowance): Span[] {
+  const spans: Span[] = [];
+  for (const atMs of moments) {
+    for (const cutMs of cutsMs) {
+      const isBefore = cutMs >= atMs && cutMs <= new Patience(graceMs, [...deaf, ...spans]).dueMs(atMs);
+      if (isBefore) spans.push({ fromMs: cutMs, toMs: cutMs + settleMs });
+    }
+  }
+  return spans;
+}
+
 /** The copy whose tag this is (1). */
-function tagged<C extends Copy>(copies: ReadonlyMap<Ticket, C>, link: Link, { magic, comment }: Pick<Trade, "magic" | "comment">): C | null {
+function tagged<C>(copies: ReadonlyMap<Ticket, C>, link: Link, { magic, comment }: Pick<Trade, "magic" | "comment">): C | null {
   const ticket = taggedTicket(comment);
   return magic === link.magic && ticket !== null ? (copies.get(ticket as Ticket) ?? null) : null;
 }
 
 /** The copy that a request is about, by the tag it carries or the trade whose ticket it names; null where it is about none. */
-export function copyOfRequest<C extends Copy>(copies: ReadonlyMap<Ticket, C>, link: Link, { order, target }: Request): C | null {
+export function copyOfRequest<C>(copies: ReadonlyMap<Ticket, C>, link: Link, { order, target }: Request): C | null {
   if ("comment" in order) return tagged(copies, link, order);
   return target === null ? null : tagged(copies, link, target);
 }

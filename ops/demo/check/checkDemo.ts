@@ -14,12 +14,15 @@ import { endRules } from "./ends.ts";
 import { foldLog } from "./histories.ts";
 import { endOf } from "./history.ts";
 import { levelRules } from "./levels.ts";
-import { masterCase, masterRules } from "./master.ts";
-import { openingRules } from "./openings.ts";
+import { masterRules } from "./master.ts";
+import { isUnheard, openingRules } from "./openings.ts";
+import { authorOf } from "./outcomes.ts";
 import { followerOrderRules, masterTouched, orderRules } from "./orders.ts";
+import { masterCase } from "./parts.ts";
 import { followerRowRules, rowRules } from "./rows.ts";
 import { shareRules } from "./shares.ts";
 import { skipRules, skipsOf } from "./skips.ts";
+import type { Span } from "./timeline.ts";
 
 export interface CheckInput {
   readonly statement: Statement;
@@ -32,7 +35,16 @@ export interface CheckInput {
   readonly rejected: number;
   /** How long Lockstep may take to follow its master. What stands at the end of the log has had its time. */
   readonly graceMs: number;
+  /** How long it looks for an order of unknown outcome before it does anything else about its trade. Default 5000. */
+  readonly settleMs?: number;
+  /** How long it waits for an answer that never comes. Default 10000. */
+  readonly callTimeoutMs?: number;
+  /** When no copier was running, on the broker's clock, each up to when the next one was ready. Default: never. */
+  readonly outages?: readonly Span[];
 }
+
+const SETTLE_MS = 5_000;
+const CALL_TIMEOUT_MS = 10_000;
 
 /** One rule that was broken once. */
 export interface Violation {
@@ -48,13 +60,13 @@ export interface FollowerReport {
   readonly platform: Platform;
   /** Master trades that have a copy position, filled pendings among them. */
   readonly copied: number;
-  /** Part-closes of copies that were asked for. */
+  /** Part-closes of copies that the copier asked for. */
   readonly partClosed: number;
   /** Changes of a copy's stop or target that were asked for. */
   readonly modified: number;
   /** Pending orders that the copier placed. */
   readonly pendings: number;
-  /** Master trades without a copy, by the reason of their row. */
+  /** Master trades without a copy, by the reason of their row; `unheard` without one: begun and ended while nobody heard the master. */
   readonly skipped: Readonly<Record<string, number>>;
   /** Copy positions that stand at the end of the log. */
   readonly openAtEnd: number;
@@ -77,11 +89,11 @@ type Rules<S> = Readonly<Record<string, (subject: S) => readonly string[]>>;
 const COPY_RULES: Rules<Copy> = { ...openingRules, ...shareRules, ...levelRules, ...endRules, ...orderRules, ...skipRules, ...rowRules };
 const FOLLOWER_RULES: Rules<FollowerCase> = { ...followerOrderRules, ...followerRowRules };
 
-export function checkDemo({ statement, cast, log, rows, rejected, graceMs }: CheckInput): CheckReport {
+export function checkDemo({ statement, cast, log, rows, rejected, graceMs, settleMs = SETTLE_MS, callTimeoutMs = CALL_TIMEOUT_MS, outages = [] }: CheckInput): CheckReport {
   const histories = foldLog(log); // 2
   const master = histories.accounts.get(cast.master.account) ?? emptyHistory(cast.master.account, cast.master.platform);
   const absent = [cast.master, ...cast.followers.map(({ broker }) => broker)].filter(({ account }) => !histories.accounts.has(account));
-  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), graceMs).map((follower) => ({ follower, violations: violationsOf(follower) }));
+  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), { graceMs, settleMs, callTimeoutMs, outages }).map((follower) => ({ follower, violations: violationsOf(follower) }));
   const violations = [
     ...named("log-integrity", null, [...histories.faults, ...absent.map(({ account }) => `account ${account} is not in the log`)]),
     ...broken(masterRules, masterCase(statement, master), null),
@@ -106,15 +118,13 @@ function violationsOf(follower: FollowerCase): Violation[] {
 function reportOf({ follower, violations }: { readonly follower: FollowerCase; readonly violations: readonly Violation[] }): FollowerReport {
   const copies = [...follower.copies.values()];
   const lives = copies.flatMap((copy) => copy.lives);
-  const { requests } = follower.history;
-  const isAsked = ({ causeN }: { readonly causeN: number | null }): boolean => causeN !== null && requests.has(causeN);
   const sum = (count: (life: (typeof lives)[number]) => number): number => lives.reduce((total, life) => total + count(life), 0);
   const broke = (...rules: readonly string[]): number => violations.filter(({ rule }) => rules.includes(rule)).length;
   return {
     id: follower.id,
     platform: follower.platform,
     copied: copies.filter((copy) => copy.lives.some(({ position }) => position !== null)).length,
-    partClosed: sum(({ position }) => position?.closes.filter((close) => close !== position.end && isAsked(close)).length ?? 0),
+    partClosed: sum(({ position }) => position?.closes.filter((close) => close !== position.end && authorOf(follower.history, close) === "copier").length ?? 0),
     // The first levels came with the opening.
     modified: sum(({ position }) => position?.levels.slice(1).length ?? 0),
     pendings: sum(({ pending }) => (pending === null ? 0 : 1)),
@@ -130,7 +140,7 @@ function reportOf({ follower, violations }: { readonly follower: FollowerCase; r
 function skippedOf(copies: readonly Copy[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const copy of copies) {
-    const reason = copy.lives.length === 0 ? (skipsOf(copy)[0]?.reason ?? null) : null;
+    const reason = copy.lives.length === 0 ? (skipsOf(copy)[0]?.reason ?? (isUnheard(copy) ? "unheard" : null)) : null;
     if (reason !== null) counts[reason] = (counts[reason] ?? 0) + 1;
   }
   return counts;

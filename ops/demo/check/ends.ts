@@ -1,9 +1,10 @@
-// Owns the rules about the ends of copies: a copy ends with its master's trade, or by its own stop
-// or target, and not otherwise.
+// Owns the rules about the ends of copies: a copy ends with its master's trade, by its own stop or
+// target, by its broker's act or its owner's hand, and not otherwise.
 
 import { priceText } from "../../../protocol/units.ts";
 import type { Copy } from "./cases.ts";
 import { beginOf, endOf, type Caused, type Close, type Trade } from "./history.ts";
+import { authorOf } from "./outcomes.ts";
 import { exitPrice } from "./prices.ts";
 import { refusalOf } from "./refusals.ts";
 import { levelsText, timeText, tradeText } from "./wording.ts";
@@ -15,14 +16,14 @@ function leftOpen({ master, lives }: Copy): string[] {
 }
 
 function closedLate(copy: Copy): string[] {
-  const { follower, master, lives } = copy;
+  const { master, lives, patience } = copy;
   const masterEnd = endOf(master);
   if (masterEnd === null) return [];
   return lives.flatMap((life) => {
     const end = endOf(life);
-    const dueMs = Math.max(masterEnd.atMs, beginOf(life).atMs) + follower.graceMs;
+    const dueMs = patience.dueMs(Math.max(masterEnd.atMs, beginOf(life).atMs));
     if (end === null || end.atMs <= dueMs || marketWasClosed(copy, life, dueMs)) return [];
-    return [`${tradeText(master)}: copy ${tradeText(life)} ended ${Math.round(end.atMs - masterEnd.atMs)} ms later, expected at most ${follower.graceMs} ms`];
+    return [`${tradeText(master)}: copy ${tradeText(life)} ended ${Math.round(end.atMs - masterEnd.atMs)} ms later, expected at most ${Math.round(dueMs - masterEnd.atMs)} ms`];
   });
 }
 
@@ -32,13 +33,12 @@ function marketWasClosed({ follower, requests }: Copy, life: Trade, dueMs: numbe
 }
 
 function closedEarly({ follower, master, lives }: Copy): string[] {
-  const { requests } = follower.history;
-  const byRequest = (end: Caused | null): number | null => requests.get(end?.causeN ?? 0)?.n ?? null;
+  const byRequest = (end: Caused | null): number | null => (end !== null && authorOf(follower.history, end) === "copier" ? end.causeN : null);
   return lives.flatMap((life) => {
     const positionN = byRequest(life.position?.end ?? null);
     if (positionN !== null && stood(endOf(master), positionN)) return [`${tradeText(master)}: copy ${tradeText(life)} was closed although the master's stood`];
     const pendingN = life.pending?.end?.how === "removed" ? byRequest(life.pending.end) : null;
-    if (pendingN !== null && master.position === null && stood(endOf(master), pendingN)) return [`${tradeText(master)}: copy ${tradeText(life)} was cancelled although the master's stood`];
+    if (pendingN !== null && stood(master.pending?.end ?? endOf(master), pendingN)) return [`${tradeText(master)}: copy ${tradeText(life)} was cancelled although the master's stood`];
     return [];
   });
 }

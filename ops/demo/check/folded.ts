@@ -2,6 +2,8 @@
 //
 // 1. A ticket names one trade for ever: it is never given twice.
 // 2. Only a trade that stands can close, change, or be filled, and a close closes what is there.
+// 3. An MT5 position is known by its identifier: whatever its ticket, that one stays.
+// 4. A position that was closed while its order still filled stands again, as the same trade.
 
 import { unreachable } from "../../../protocol/errors.ts";
 import type { AccountId, Magic, SymbolName, Ticket } from "../../../protocol/ids.ts";
@@ -9,11 +11,13 @@ import type { Order } from "../../../protocol/orders.ts";
 import type { ClosedPosition, PendingKind, PendingOrder, Platform, Position, Side } from "../../../protocol/trades.ts";
 import type { Points, VolumeUnits } from "../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../broker/accounts.ts";
+import type { Fault } from "../../broker/faults.ts";
 import type { BrokerLogEntry, RequestSource } from "../../broker/log.ts";
+import { Ears } from "./ears.ts";
 import type { AccountHistory, Caused, Close, Levels, PendingLife, PendingTerms, PositionLife, Request, Trade } from "./history.ts";
-import type { Step } from "./timeline.ts";
+import type { Moment, Span, Step } from "./timeline.ts";
 
-export type TradeEntry = Extract<BrokerLogEntry, { kind: "deal" | "modified" | "pending" }>;
+export type TradeEntry = Extract<BrokerLogEntry, { kind: "deal" | "modified" | "grown" | "reticketed" | "pending" }>;
 type EntryOf<K extends BrokerLogEntry["kind"]> = Extract<BrokerLogEntry, { kind: K }>;
 
 const levelsOf = ({ stopLoss, takeProfit }: Levels): Levels => ({ stopLoss, takeProfit });
@@ -36,8 +40,9 @@ class FoldedPending implements PendingLife {
 
 class FoldedPosition implements PositionLife {
   readonly opened: Caused;
+  readonly identifier: Ticket;
   readonly side: Side;
-  readonly volume: VolumeUnits;
+  volume: VolumeUnits;
   readonly openPrice: Points;
   readonly volumes: Step<VolumeUnits>[];
   readonly levels: Step<Levels>[];
@@ -46,6 +51,7 @@ class FoldedPosition implements PositionLife {
 
   constructor(at: Caused, position: Position) {
     this.opened = at;
+    this.identifier = position.identifier;
     this.side = position.side;
     this.volume = position.volume;
     this.openPrice = position.openPrice;
@@ -54,7 +60,14 @@ class FoldedPosition implements PositionLife {
   }
 
   get remaining(): VolumeUnits {
-    return this.volumes.at(-1)?.value ?? this.volume;
+    return this.end === null ? (this.volumes.at(-1)?.value ?? this.volume) : (0 as VolumeUnits);
+  }
+
+  /** More of its order was filled (4). */
+  grow(at: Caused, volume: VolumeUnits, total: VolumeUnits): void {
+    this.end = null;
+    this.volume = (this.volume + volume) as VolumeUnits;
+    this.volumes.push({ ...at, value: total });
   }
 
   close(at: Caused, { position, closePrice, reason }: ClosedPosition): Close {
@@ -94,6 +107,8 @@ class FoldedRequest implements Request {
   readonly order: Order;
   readonly target: Trade | null;
   answer: Request["answer"] = null;
+  readonly faults: Fault[] = [];
+  late: Moment | null = null;
 
   constructor({ n, atMs, by, order }: EntryOf<"request">, target: Trade | null) {
     this.n = n;
@@ -110,6 +125,7 @@ export class FoldedAccount implements AccountHistory {
   readonly symbols: ReadonlyMap<SymbolName, BrokerSymbol>;
   readonly trades: FoldedTrade[] = [];
   readonly requests = new Map<number, FoldedRequest>();
+  readonly ears = new Ears();
   readonly #byTicket = new Map<Ticket, FoldedTrade>();
 
   constructor(account: AccountId, platform: Platform, symbols: readonly BrokerSymbol[]) {
@@ -118,17 +134,38 @@ export class FoldedAccount implements AccountHistory {
     this.symbols = new Map(symbols.map((symbol) => [symbol.symbol, symbol]));
   }
 
+  get deaf(): readonly Span[] {
+    return this.ears.deaf();
+  }
+
+  get cutsMs(): readonly number[] {
+    return this.ears.cutsMs;
+  }
+
   asked(entry: EntryOf<"request">): void {
     const ticket = "ticket" in entry.order ? entry.order.ticket : null;
     this.requests.set(entry.n, new FoldedRequest(entry, ticket === null ? null : (this.#byTicket.get(ticket) ?? null)));
   }
 
   /** Each of the functions below returns why the entry is impossible, or null. */
-  answered(requestN: number, { code, text }: EntryOf<"answer">): string | null {
+  answered(requestN: number, { atMs, code, text, notSent }: EntryOf<"answer">): string | null {
     const request = this.requests.get(requestN);
     if (request === undefined || request.answer !== null) return `a second answer to entry ${requestN}`;
-    request.answer = { code, text };
+    request.answer = { atMs, code, text, notSent };
     return null;
+  }
+
+  happenedLate(requestN: number, { n, atMs }: EntryOf<"late">): string | null {
+    const request = this.requests.get(requestN);
+    if (request === undefined || request.late !== null) return `a second late end of entry ${requestN}`;
+    request.late = { n, atMs };
+    return null;
+  }
+
+  befell(requestN: number, fault: Fault): string | null {
+    const request = this.requests.get(requestN);
+    request?.faults.push(fault);
+    return request === undefined ? `a fault of entry ${requestN}, which is no request of ${this.account}` : null;
   }
 
   happened(entry: TradeEntry): string | null {
@@ -138,10 +175,14 @@ export class FoldedAccount implements AccountHistory {
         if (entry.deal === "opened") return this.#begins(entry.position, (trade) => void (trade.position = new FoldedPosition(at, entry.position)));
         return this.#closes(at, entry.closed, entry.deal === "part_closed" ? entry.rest : null);
       case "modified":
-        return this.#position(entry.position.ticket, (position) => {
+        return this.#position(entry.position, (position) => {
           position.levels.push({ ...at, value: levelsOf(entry.position) });
           return null;
         });
+      case "grown":
+        return this.#grows(at, entry);
+      case "reticketed":
+        return this.#position(entry.before, (position, trade) => (entry.position.identifier === position.identifier ? this.#renames(trade, entry.position.ticket) : `ticket ${entry.position.ticket} is no new one of ${entry.before.ticket}`)); // 3
       case "pending":
         return this.#pending(at, entry);
       default:
@@ -160,7 +201,7 @@ export class FoldedAccount implements AccountHistory {
 
   #closes(at: Caused, closed: ClosedPosition, rest: Position | null): string | null {
     const { ticket, volume } = closed.position;
-    return this.#position(ticket, (position, trade) => {
+    return this.#position(closed.position, (position, trade) => {
       if (volume <= 0 || position.remaining !== volume + (rest?.volume ?? 0)) return `ticket ${ticket}: ${position.remaining} units are not ${volume} closed and ${rest?.volume ?? 0} left`;
       const close = position.close(at, closed);
       if (rest === null) {
@@ -168,12 +209,25 @@ export class FoldedAccount implements AccountHistory {
         return null;
       }
       position.volumes.push({ ...at, value: rest.volume });
-      if (rest.ticket === ticket) return null;
-      if (this.#byTicket.has(rest.ticket)) return `ticket ${rest.ticket} of ${this.account} is given twice`; // 1
-      trade.tickets.push(rest.ticket);
-      this.#byTicket.set(rest.ticket, trade);
-      return null;
+      return rest.ticket === ticket ? null : this.#renames(trade, rest.ticket);
     });
+  }
+
+  #renames(trade: FoldedTrade, ticket: Ticket): string | null {
+    if (this.#byTicket.has(ticket)) return `ticket ${ticket} of ${this.account} is given twice`; // 1
+    trade.tickets.push(ticket);
+    this.#byTicket.set(ticket, trade);
+    return null;
+  }
+
+  #grows(at: Caused, { position: { ticket, identifier, volume: total }, volume }: EntryOf<"grown">): string | null {
+    const trade = this.#byTicket.get(ticket);
+    const position = trade?.position ?? null;
+    if (trade === undefined || position === null || position.identifier !== identifier) return `no position ${ticket} of ${this.account} was filled in part`;
+    if (volume <= 0 || position.remaining + volume !== total) return `ticket ${ticket}: ${position.remaining} units and ${volume} more are not ${total}`; // 4
+    position.grow(at, volume, total);
+    if (trade.tickets.at(-1) !== ticket) trade.tickets.push(ticket);
+    return null;
   }
 
   #pending(at: Caused, entry: EntryOf<"pending">): string | null {
@@ -194,9 +248,10 @@ export class FoldedAccount implements AccountHistory {
     }
   }
 
-  #position(ticket: Ticket, change: (position: FoldedPosition, trade: FoldedTrade) => string | null): string | null {
+  #position({ ticket, identifier }: Position, change: (position: FoldedPosition, trade: FoldedTrade) => string | null): string | null {
     const trade = this.#byTicket.get(ticket);
     if (trade === undefined || trade.position === null || !trade.stands(ticket)) return `no position ${ticket} of ${this.account} stands`; // 2
+    if (this.platform === "mt5" && trade.position.identifier !== identifier) return `position ${ticket} of ${this.account} is ${trade.position.identifier}, not ${identifier}`; // 3
     return change(trade.position, trade);
   }
 

@@ -46,11 +46,13 @@ class Fold implements Histories {
     switch (entry.kind) {
       case "login":
       case "disconnect":
-      case "fault":
       case "missed":
       case "quirks":
-      case "late":
+        if (entry.account !== null) this.accounts.get(entry.account)?.ears.take(entry);
         return null;
+      case "fault":
+        this.accounts.get(entry.account)?.ears.take(entry);
+        return entry.requestN === null ? null : this.#requester(entry.requestN, (account, n) => account.befell(n, entry.fault));
       case "account":
         if (this.accounts.has(entry.account)) return `account ${entry.account} is there twice`;
         this.accounts.set(entry.account, new FoldedAccount(entry.account, entry.platform, entry.symbols));
@@ -60,23 +62,24 @@ class Fold implements Histories {
         this.quotes.add(entry.instrument, entry.digits, { n: entry.n, atMs: entry.atMs, bid: entry.bid, ask: entry.ask });
         return null;
       case "answer":
-        return this.#answer(entry);
+        return this.#requester(entry.requestN, (account, n) => account.answered(n, entry));
+      case "late":
+        return this.#requester(entry.requestN, (account, n) => account.happenedLate(n, entry));
       case "request":
       case "deal":
       case "modified":
-      case "pending":
-        return this.#ofAccount(entry);
       case "grown":
       case "reticketed":
-        return `${entry.kind}, which this checker cannot judge`;
+      case "pending":
+        return this.#ofAccount(entry);
       default:
         return unreachable(entry);
     }
   }
 
-  #answer(entry: Extract<BrokerLogEntry, { kind: "answer" }>): string | null {
-    const account = this.#asked.get(entry.requestN);
-    return account === undefined ? `an answer to entry ${entry.requestN}, which is no request` : account.answered(entry.requestN, entry);
+  #requester(requestN: number, tell: (account: FoldedAccount, requestN: number) => string | null): string | null {
+    const account = this.#asked.get(requestN);
+    return account === undefined ? `about entry ${requestN}, which is no request` : tell(account, requestN);
   }
 
   #ofAccount(entry: TradeEntry | Extract<BrokerLogEntry, { kind: "request" }>): string | null {

@@ -1,14 +1,16 @@
 // Owns what the checker knows of an account: its trades from beginning to end, and what was asked.
 //
-// 1. A trade keeps its identity through every ticket it has: MT4's part-closes, a pending's fill.
+// 1. A trade keeps its identity through every ticket it has: MT4's part-closes, a pending's fill, a
+//    ticket that server work replaced.
 
 import type { AccountId, Magic, SymbolName, Ticket } from "../../../protocol/ids.ts";
 import type { Order } from "../../../protocol/orders.ts";
 import type { CloseReason, PendingKind, Platform, Side } from "../../../protocol/trades.ts";
 import type { Points, VolumeUnits } from "../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../broker/accounts.ts";
+import type { Fault } from "../../broker/faults.ts";
 import type { RequestSource } from "../../broker/log.ts";
-import type { Moment, Step } from "./timeline.ts";
+import type { Moment, Span, Step } from "./timeline.ts";
 
 export interface Levels {
   readonly stopLoss: Points | null;
@@ -44,7 +46,7 @@ export interface Close extends Caused {
 export interface PositionLife {
   readonly opened: Caused;
   readonly side: Side;
-  /** What it was opened with. */
+  /** What it was opened with: all fills of its order together. */
   readonly volume: VolumeUnits;
   readonly openPrice: Points;
   /** What remains, as long as something does. */
@@ -73,7 +75,12 @@ export interface Request extends Moment {
   readonly order: Order;
   /** The trade whose ticket it names; null for a new one, and for a ticket nobody had. */
   readonly target: Trade | null;
-  readonly answer: { readonly code: number | null; readonly text: string } | null;
+  /** `notSent`: why the asker never got it; null when it was sent. */
+  readonly answer: { readonly atMs: number; readonly code: number | null; readonly text: string; readonly notSent: string | null } | null;
+  /** What took hold of it on its way. */
+  readonly faults: readonly Fault[];
+  /** When it was executed or refused after its arrival, where it was. */
+  readonly late: Moment | null;
 }
 
 export interface AccountHistory {
@@ -84,6 +91,10 @@ export interface AccountHistory {
   readonly trades: readonly Trade[];
   /** By the `n` of their entries, in order. */
   readonly requests: ReadonlyMap<number, Request>;
+  /** When its session heard nothing, in no order. */
+  readonly deaf: readonly Span[];
+  /** When one of its connections ended. */
+  readonly cutsMs: readonly number[];
 }
 
 export function firstTicketOf(trade: Trade): Ticket {

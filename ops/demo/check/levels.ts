@@ -29,11 +29,11 @@ interface Disagreement<T> {
   readonly rest: Span;
 }
 
-function disagreements<T>(master: Life<T>, copy: Life<T>, { follower }: Copy, wantedOf: (value: T) => T, same: (a: T, b: T) => boolean): Disagreement<T>[] {
+function disagreements<T>(master: Life<T>, copy: Life<T>, { follower, patience }: Copy, wantedOf: (value: T) => T, same: (a: T, b: T) => boolean): Disagreement<T>[] {
   return periodsOf(master.steps, master.end, follower.end.atMs).flatMap((period) => {
-    const rest = restOf(period, copy, follower.graceMs);
+    const rest = restOf(period, copy, patience);
     const wanted = wantedOf(period.value);
-    return rest === null || agreed(rest, period, copy, follower.graceMs, (value) => same(value, wanted)) ? [] : [{ wanted, period, rest }];
+    return rest === null || agreed(rest, period, copy, patience, (value) => same(value, wanted)) ? [] : [{ wanted, period, rest }];
   });
 }
 

@@ -2,37 +2,56 @@
 // price that the link allows.
 
 import { lotsText, priceText } from "../../../protocol/units.ts";
-import { masterVolumesBefore, type Copy } from "./cases.ts";
-import { beginOf, endOf, initialVolumeOf, sideOf, wasFilled, type PositionLife, type Trade } from "./history.ts";
+import type { Copy } from "./cases.ts";
+import { beginOf, endOf, sideOf, wasFilled, type Trade } from "./history.ts";
+import { authorOf } from "./outcomes.ts";
+import { isWithin } from "./patience.ts";
 import { pointsAgainst, rescaled } from "./prices.ts";
-import { sizeOf } from "./sizing.ts";
+import { askedVolumeOf, openingRequestOf, possibleOpenings } from "./sizes.ts";
 import { timeText, tradeText } from "./wording.ts";
 
-/** Whether the master holds it for longer than the grace, or still. */
-const isHeld = ({ opened, end }: PositionLife, graceMs: number): boolean => end === null || end.atMs - opened.atMs > graceMs;
+/** Whether it began and ended while nobody could hear of it, or before a copier that had heard of it, and was not yet to have acted, was no more. */
+export function isUnheard({ follower, master, openingPatience }: Copy): boolean {
+  const { atMs: fromMs } = beginOf(master);
+  const toMs = endOf(master)?.atMs ?? Infinity;
+  const isForgotten = follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(fromMs));
+  return toMs < Infinity && (isForgotten || isWithin(follower.unheard, { fromMs, toMs }));
+}
 
-function missing({ follower, master, lives, rows }: Copy): string[] {
+/** Whether the master holds it for longer than it takes to copy it, or still. */
+const isHeld = ({ position }: Trade, { openingPatience }: Copy): boolean => position !== null && (position.end === null || position.end.atMs > openingPatience.dueMs(position.opened.atMs));
+
+/** A copy that its owner or its broker ended is not made again. */
+const isFinal = ({ follower }: Copy, { pending, position }: Trade): boolean => position !== null || (pending?.end?.how === "removed" && authorOf(follower.history, pending.end) !== "copier");
+
+function missing(copy: Copy): string[] {
+  const { follower, master, lives, rows } = copy;
   // A pending order that is not copied as such is to be copied when it fills; while it stands nothing is decided.
   if (!follower.link.settings.copyPendings && master.pending !== null && master.position === null && endOf(master) === null) return [];
   if (rows.some(({ status, reason }) => status === "Skipped" && !(reason === "pendings_off" && wasFilled(master)))) return [];
-  if (lives.some(({ position }) => position !== null)) return [];
-  if (lives.length === 0) return [`${tradeText(master)}: neither a copy nor a row that says why not`];
-  const isWanted = master.position !== null && isHeld(master.position, follower.graceMs);
-  return isWanted ? [`${tradeText(master)}: it was filled, its copy ${lives.map(tradeText).join("; ")} was not`] : [];
+  if (lives.some((life) => isFinal(copy, life))) return [];
+  if (lives.length === 0) return isUnheard(copy) ? [] : [`${tradeText(master)}: neither a copy nor a row that says why not`];
+  return isHeld(master, copy) ? [`${tradeText(master)}: it was filled, its copy ${lives.map(tradeText).join("; ")} was not`] : [];
 }
 
-/** A new life is right only where all before it were pendings that ended unfilled, and it is no pending again. */
-function duplicate({ master, lives }: Copy): string[] {
+/**
+ * A new life is right only where all before it were pendings that the copier took back unfilled, and it is no pending again.
+ * Nothing excuses another: an order of unknown outcome is looked for at the broker, and not sent again on hope.
+ */
+function duplicate(copy: Copy): string[] {
+  const { master, lives } = copy;
   return lives.flatMap((life, index) => {
     const begin = beginOf(life);
     const isRight = (before: Trade): boolean => {
       const end = endOf(before);
-      return before.position === null && end !== null && end.n < begin.n && life.pending === null;
+      return !isHandRemoved(copy, before) && before.position === null && end !== null && end.n < begin.n && life.pending === null;
     };
     const rival = lives.slice(0, index).find((before) => !isRight(before));
     return rival === undefined ? [] : [`${tradeText(master)}: copied again as ${tradeText(life)}, after ${tradeText(rival)}`];
   });
 }
+
+const isHandRemoved = ({ follower }: Copy, { pending }: Trade): boolean => pending?.end?.how === "removed" && authorOf(follower.history, pending.end) === "hand";
 
 function wrongSymbol({ master, symbol, lives }: Copy): string[] {
   const wrong = lives.filter((life) => life.symbol !== symbol?.symbol);
@@ -44,37 +63,34 @@ function wrongSide({ master, lives }: Copy): string[] {
 }
 
 function wrongVolume(copy: Copy): string[] {
-  const { follower, symbol, master, lives } = copy;
-  if (symbol === null) return [];
+  const { master, lives } = copy;
+  if (copy.symbol === null) return [];
   return lives.flatMap((life) => {
-    const sizes = masterVolumesBefore(copy, beginOf(life).n).map((volume) => sizeOf(volume, follower.link.settings, symbol));
-    const volumes = sizes.flatMap((size) => (size.kind === "volume" ? [size.volume] : []));
-    const volume = initialVolumeOf(life);
-    if (volumes.includes(volume)) return [];
-    const expected = volumes.length === 0 ? "no copy" : [...new Set(volumes)].map(lotsText).join(" or ");
+    const volumes = new Set(possibleOpenings(copy, beginOf(life).n).map(({ volume }) => volume));
+    const volume = askedVolumeOf(copy, life);
+    if (volumes.has(volume)) return [];
+    const expected = volumes.size === 0 ? "no copy" : [...volumes].map(lotsText).join(" or ");
     return [`${tradeText(master)}: copied as ${tradeText(life)} with ${lotsText(volume)}, expected ${expected}`];
   });
 }
 
-/** When it was asked for: a pending's fill is nobody's request. */
-const askedFor = ({ follower }: Copy, life: Trade): { readonly n: number; readonly atMs: number } => {
-  const begin = beginOf(life);
-  return (begin.causeN === null ? undefined : follower.history.requests.get(begin.causeN)) ?? begin;
-};
+/** When it was asked for: a pending's fill is nobody's request, and an order that its broker executed late was asked for in time. */
+const askedFor = (copy: Copy, life: Trade): { readonly n: number; readonly atMs: number } => openingRequestOf(copy, life) ?? beginOf(life);
 
 function openedAfterEnd(copy: Copy): string[] {
   const end = endOf(copy.master);
   if (end === null) return [];
-  const late = copy.lives.filter((life) => askedFor(copy, life).atMs > end.atMs + copy.follower.graceMs);
+  const late = copy.lives.filter((life) => askedFor(copy, life).atMs > copy.openingPatience.dueMs(end.atMs));
   return late.map((life) => `${tradeText(copy.master)}: copied as ${tradeText(life)}, asked for after its end`);
 }
 
+/** However it was kept from it: what is older than the limit stays without a copy. */
 function openedTooOld(copy: Copy): string[] {
-  const { follower, master, lives } = copy;
+  const { follower, master, lives, patience } = copy;
   const openedAtMs = master.position?.opened.atMs;
   if (openedAtMs === undefined) return [];
   const limitMs = follower.link.settings.ageLimitMs;
-  const old = lives.filter((life) => life.pending === null && askedFor(copy, life).atMs > openedAtMs + limitMs + follower.graceMs);
+  const old = lives.filter((life) => life.pending === null && askedFor(copy, life).atMs > openedAtMs + limitMs + patience.graceMs);
   return old.map((life) => `${tradeText(master)}: copied as ${tradeText(life)}, expected an opening within ${limitMs} ms`);
 }
 

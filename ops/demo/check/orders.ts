@@ -37,13 +37,13 @@ export function masterTouched(master: AccountHistory): string[] {
 }
 
 /** Within the grace it may cross with the news of the end. An opening that was done is another rule's. */
-function requestAfterEnd({ follower, master, lives, requests }: Copy): string[] {
+function requestAfterEnd({ master, lives, requests, patience }: Copy): string[] {
   return requests.flatMap((request) => {
     const isOpening = request.target === null;
     if (isOpening && lives.some((life) => beginOf(life).causeN === request.n)) return [];
     const about = request.target ?? lives.findLast((life) => beginOf(life).n < request.n && life.position !== null) ?? null;
     const end = about === null ? null : endOf(about);
-    if (about === null || end === null || request.atMs <= end.atMs + follower.graceMs) return [];
+    if (about === null || end === null || request.atMs <= patience.dueMs(end.atMs)) return [];
     return [`${tradeText(master)}: ${requestText(request)}, although copy ${tradeText(about)} was over`];
   });
 }

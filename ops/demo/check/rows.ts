@@ -6,6 +6,7 @@ import { lotsText, type VolumeUnits } from "../../../protocol/units.ts";
 import type { Copy, FollowerCase } from "./cases.ts";
 import { currentTicketOf, endOf, initialVolumeOf, sideOf, type Levels, type Trade } from "./history.ts";
 import { NO_LEVELS } from "./limits.ts";
+import { endReasonsOf } from "./reasons.ts";
 import { levelText, tradeText } from "./wording.ts";
 
 /** Rows that speak of a copy at its broker. */
@@ -33,19 +34,21 @@ function rowUnknown({ rows, copies, link }: FollowerCase): string[] {
   return rows.filter((row) => !copies.has(row.masterTicket) || row.link !== link.id).map((row) => `${rowText(row)}: no such trade of the master, or not of link ${link.id}`);
 }
 
-function rowWrong({ master, lives, rows }: Copy): string[] {
+function rowWrong(copy: Copy): string[] {
+  const { master, lives, rows } = copy;
   return claims(rows).flatMap((row) => {
     const life = lives.find(({ tickets }) => row.followerTicket !== null && tickets.includes(row.followerTicket)) ?? lives.at(-1);
     if (life === undefined) return [`${tradeText(master)}: ${rowText(row)}, but there is no copy`];
-    const wrong = differences(row, life);
+    const wrong = differences(copy, row, life);
     return wrong.length === 0 ? [] : [`${tradeText(master)}: ${rowText(row)} of copy ${tradeText(life)} says ${wrong.join(", ")}`];
   });
 }
 
 /** `name said, not true` for each column that is not as the broker has it. */
-function differences(row: Pair, life: Trade): string[] {
+function differences(copy: Copy, row: Pair, life: Trade): string[] {
   const isLive = endOf(life) === null;
   const levels = isLive ? standingLevels(life) : null;
+  const reasons = endReasonsOf(copy, life);
   const columns: readonly (readonly [name: string, said: string | number | null, is: string | number | null])[] = [
     ["status", row.status, isLive ? "Open" : "Closed"],
     ["holds", row.holds, life.position === null ? "pending" : "position"],
@@ -54,6 +57,7 @@ function differences(row: Pair, life: Trade): string[] {
     ["side", row.side, sideOf(life)],
     ["initial volume", lotsText(row.initialVolume), lotsText(initialVolumeOf(life))],
     ["volume", lotsText(row.volume), lotsText(isLive ? standingVolume(life) : (0 as VolumeUnits))],
+    ...(reasons.length === 0 || reasons.some((reason) => reason === row.reason) ? [] : [["reason", row.reason, reasons.join(" or ")] as const]),
     ...(levels === null
       ? []
       : ([

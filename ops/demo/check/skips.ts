@@ -5,9 +5,10 @@ import type { Pair } from "../../../protocol/pairs.ts";
 import { SKIP_REASONS, type SkipReason } from "../../../protocol/reasons.ts";
 import { lotsText } from "../../../protocol/units.ts";
 import type { Copy } from "./cases.ts";
-import { beginOf, endOf, initialVolumeOf, wasFilled, type Request } from "./history.ts";
+import { endOf, initialVolumeOf, wasFilled, type Request } from "./history.ts";
 import { looksTagged } from "./names.ts";
 import { entryPrice, pointsAgainst, rescaled } from "./prices.ts";
+import type { Moment } from "./timeline.ts";
 import { isBorneOut, refusalOf } from "./refusals.ts";
 import { sizeOf } from "./sizing.ts";
 import { tradeText } from "./wording.ts";
@@ -27,22 +28,45 @@ const volumeRefused =
     return doubt(size.kind === kind, size.kind === "volume" ? `its volume would be ${lotsText(size.volume)}` : `its volume is ${size.kind} the follower's range`);
   };
 
-/** Some quote while it could be opened was further against the follower than the link allows. The news of its end takes its time. */
-const priceMoved: Doubt = ({ follower, master, symbol }) => {
+/**
+ * Some quote while it could be opened, or until it was found, was further against the follower than the link allows. The news of
+ * its end takes its time.
+ */
+const priceMoved: Doubt = ({ follower, master, symbol, openingPatience }) => {
   const { position } = master;
   if (position === null || symbol === null) return "there was no price to be copied at";
   const { slippagePoints, ageLimitMs } = follower.link.settings;
-  const span = { fromMs: position.opened.atMs, toMs: Math.min(position.opened.atMs + ageLimitMs, (position.end?.atMs ?? Infinity) + follower.graceMs) };
+  const { atMs: fromMs } = position.opened;
+  const foundMs = Math.max(fromMs + ageLimitMs, openingPatience.dueMs(fromMs));
+  const span = { fromMs, toMs: Math.min(foundMs, openingPatience.dueMs(position.end?.atMs ?? Infinity)) };
   const wanted = rescaled(position.openPrice, master.digits, symbol.digits);
   const worst = follower.quotes.inForce(symbol, span).reduce((most, quote) => Math.max(most, pointsAgainst(position.side, wanted, entryPrice(position.side, quote))), -Infinity);
   return doubt(worst > slippagePoints, `the price was at most ${worst} points worse, limit ${slippagePoints}`);
 };
 
-const goneBeforeCopy: Doubt = ({ follower, master }) => {
+/** When it could first be copied: a pending order that is not copied as such, when it fills. */
+const copyableFrom = ({ follower, master: { pending, position } }: Copy): Moment | null => (follower.link.settings.copyPendings ? (pending?.placed ?? position?.opened ?? null) : (position?.opened ?? null));
+
+const goneBeforeCopy: Doubt = (copy) => {
+  const { master, openingPatience } = copy;
   const end = endOf(master);
-  if (end === null) return "it still stands";
-  const lifeMs = end.atMs - beginOf(master).atMs;
-  return doubt(lifeMs < follower.graceMs, `it stood for ${Math.round(lifeMs)} ms`);
+  const from = copyableFrom(copy);
+  if (end === null || from === null) return "it still stands, or was never to be copied";
+  return doubt(end.atMs < openingPatience.dueMs(from.atMs), `it stood for ${Math.round(end.atMs - from.atMs)} ms`);
+};
+
+/** It was kept from being opened until it was too old. */
+const tooOld: Doubt = ({ follower, master: { position }, openingPatience }) => {
+  if (position === null) return "it was never opened";
+  const { atMs } = position.opened;
+  const actedMs = openingPatience.dueMs(atMs) - atMs;
+  return doubt(openingPatience.wasKept(atMs) && actedMs > follower.link.settings.ageLimitMs, `it could be opened within ${Math.round(actedMs)} ms`);
+};
+
+/** An order is dropped only where something was in the way. */
+const dropped: Doubt = (copy) => {
+  const from = copyableFrom(copy);
+  return from !== null && copy.openingPatience.wasKept(from.atMs) ? goneBeforeCopy(copy) : "nothing was in the way";
 };
 
 const pendingsOff: Doubt = ({ follower, master }) => doubt(master.pending !== null && !follower.link.settings.copyPendings, "it is no pending order, or the link copies them");
@@ -60,7 +84,7 @@ const refused: Doubt = ({ follower, symbol, requests }) => {
 
 const couldBePlain = ({ order }: Request, cause: ReturnType<typeof refusalOf>): boolean => order.kind === "open" && cause === "stops";
 
-/** In a demo nothing is late, cut or switched off: such a reason is itself the fault. */
+/** In a demo nothing is switched off, and every symbol has a price: such a reason is itself the fault. */
 const never: Doubt = () => "that cannot happen here";
 
 const DOUBTS: Readonly<Record<SkipReason, Doubt>> = {
@@ -74,9 +98,9 @@ const DOUBTS: Readonly<Record<SkipReason, Doubt>> = {
   own_tag: ownTag,
   refused,
   no_quote: never,
-  too_old: never,
+  too_old: tooOld,
   link_off: never,
-  dropped: never,
+  dropped,
   no_chain: never,
 };
 
@@ -91,9 +115,9 @@ function unjustifiedSkip(copy: Copy): string[] {
   });
 }
 
-/** A pending order that is not copied as such may be copied when it fills. */
+/** A pending order that is not copied as such may be copied when it fills; one that was taken back unfilled may be skipped then. */
 function skipWithCopy({ master, lives, rows }: Copy): string[] {
-  const life = lives[0];
+  const life = wasFilled(master) ? lives.find(({ position }) => position !== null) : lives[0];
   const skips = skipsOf({ rows }).filter(({ reason }) => !(reason === "pendings_off" && wasFilled(master)));
   return life === undefined ? [] : skips.map(({ reason }) => `${tradeText(master)}: skipped as ${reason ?? "nothing"}, and copied as ${tradeText(life)}`);
 }

@@ -1,7 +1,9 @@
 // Owns values that change over time, and when a copy's value may be judged by its master's.
 //
 // 1. A copy is judged at rest only: where the master's value stood, and the copy lived, for longer
-//    than the grace. What stands at the end of the log is always at rest.
+//    than the copier's patience lasts. What stands at the end of the log is always at rest.
+
+import type { Patience } from "./patience.ts";
 
 /** A place in the broker's log. `n` orders, `atMs` measures. */
 export interface Moment {
@@ -50,16 +52,16 @@ export interface Life<T> {
 }
 
 /** The part of a master's period in which the copy must have come to agree; null where nothing is at rest (1). */
-export function restOf(period: Period<unknown>, copy: Life<unknown>, graceMs: number): Span | null {
+export function restOf(period: Period<unknown>, copy: Life<unknown>, patience: Patience): Span | null {
   const fromMs = Math.max(period.fromMs, copy.steps[0]?.atMs ?? Infinity);
   const toMs = Math.min(period.toMs, copy.end?.atMs ?? Infinity);
   const standsAtEnd = period.isLast && copy.end === null;
-  return toMs - fromMs > graceMs || (standsAtEnd && fromMs <= toMs) ? { fromMs, toMs } : null;
+  return toMs > patience.dueMs(fromMs) || (standsAtEnd && fromMs <= toMs) ? { fromMs, toMs } : null;
 }
 
 /** Whether the copy agreed within a rest: at its end where that is the end of the log, else at some moment of it. */
-export function agreed<T>(rest: Span, period: Period<unknown>, copy: Life<T>, graceMs: number, test: (value: T) => boolean): boolean {
+export function agreed<T>(rest: Span, period: Period<unknown>, copy: Life<T>, patience: Patience, test: (value: T) => boolean): boolean {
   const last = copy.steps.at(-1);
   if (period.isLast && copy.end === null) return last !== undefined && test(last.value);
-  return wasHeld(copy.steps, { fromMs: rest.fromMs, toMs: rest.toMs + graceMs }, test);
+  return wasHeld(copy.steps, { fromMs: rest.fromMs, toMs: patience.dueMs(rest.toMs) }, test);
 }

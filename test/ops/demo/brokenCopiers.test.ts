@@ -39,6 +39,7 @@ async function demoWith(wrapSession?: (session: BrokerSession) => BrokerSession)
     random: systemRandom,
     logger: recordingLogger(),
     onProgress: () => undefined,
+    chaosSeed: null,
     ...(wrapSession === undefined ? {} : { wrapSession }),
   });
 }

@@ -106,12 +106,14 @@ function heldBy(log: readonly BrokerLogEntry[]): Omit<Played, "log"> {
   const standing = new Map<string, Levels>();
   const levelsOf = ({ stopLoss, takeProfit }: Levels): Levels => ({ stopLoss, takeProfit });
   for (const entry of log) {
-    if (entry.kind === "deal" && entry.deal === "opened") {
-      const { ticket, comment, symbol, side, volume, openPrice } = entry.position;
+    const begun = (entry.kind === "deal" && entry.deal === "opened") || (entry.kind === "pending" && entry.step === "filled") ? entry.position : null;
+    if (begun !== null) {
+      const { ticket, comment, symbol, side, volume, openPrice } = begun;
       roleOf.set(ticket, comment);
       trades[comment] = { symbol, side, volume, openPrice, closes: [], left: volume };
-      standing.set(comment, levelsOf(entry.position));
-    } else if (entry.kind === "deal") {
+      standing.set(comment, levelsOf(begun));
+    }
+    if (entry.kind === "deal" && entry.deal !== "opened") {
       const { position, closePrice: price, reason } = entry.closed;
       const role = roleOf.get(position.ticket) ?? "nobody";
       const trade = trades[role];
@@ -151,12 +153,12 @@ export function chainsOf(statement: Statement): ReadonlyMap<string, readonly (Cl
   return chains;
 }
 
-/** What the master's account must have at the end (1). The demo's brokers know no margin: a stop-out is a close by hand. */
+/** What the master's account must have at the end (1). */
 export function expectedAccount(statement: Statement): Account {
   const trades: Record<string, Row> = {};
   for (const [role, rows] of chainsOf(statement)) {
     const { symbol, side, openPrice } = rows[0] as ClosedTrade | OpenTrade;
-    const closes = rows.filter(isClosed).map(({ volume, closePrice: price, closeReason }): Closed => ({ volume, price, reason: closeReason === "stop_out" ? "manual" : closeReason }));
+    const closes = rows.filter(isClosed).map(({ volume, closePrice: price, closeReason }): Closed => ({ volume, price, reason: closeReason }));
     const left = rows.find((row) => !isClosed(row))?.volume ?? null;
     trades[role] = { symbol, side, volume: rows.reduce((sum, row) => sum + row.volume, 0) as VolumeUnits, openPrice, closes, left };
   }

@@ -41,6 +41,10 @@ describe("a trade", () => {
     assert.deepEqual(levels["s7"], [{ stopLoss: 109_700, takeProfit: null }]);
   });
 
+  test("that its broker ended for margin is stopped out there", () => {
+    assert.deepEqual(kindsIn([{ ...BUY, comment: "so: 49.90%/99.80/200.00" }]), ["open", "stop_out"]);
+  });
+
   test("that was closed by hand beyond its stop never had it: nothing would have been left to close", async () => {
     const { trades } = await playedAccount(statementOf([{ ...BUY, stopLoss: "1.09900", lastPrice: "1.09850" }]));
     assert.deepEqual(trades["s7"]?.closes, [{ volume: 10_000_000, price: 109_850, reason: "manual" }]);
@@ -142,6 +146,42 @@ describe("a pending order", () => {
 
   test("is placed before what happens in the same second", () => {
     assert.deepEqual(kindsIn([BUY, { ...LIMIT, openSecond: 0 }]).slice(0, 2), ["place", "open"]);
+  });
+});
+
+describe("a pending order that was filled", () => {
+  /** BUY, as an MT5 report has it that was a pending order of ticket 5. */
+  const filledAt = (price: number, placedSecond: number, rows: readonly StatementRow[] = [{ ...BUY, openSecond: 30 }]) => {
+    const statement = statementOf(rows);
+    const [trade] = statement.positions;
+    assert.ok(trade !== undefined && statement.fromMs !== null);
+    const { symbol, digits, volume, openTimeMs: filledTimeMs } = trade;
+    const placedTimeMs = (filledTimeMs - 30_000 + placedSecond * 1_000) as typeof filledTimeMs;
+    const filled = { ticket: 5 as Ticket, symbol, digits, volume, stopLoss: null, takeProfit: null, magic: null, comment: "", kind: "buy_limit", placedTimeMs, price: price as typeof trade.openPrice, filledTimeMs, filledVolume: volume, filledAs: trade.ticket } as const;
+    return { ...statement, filledPendings: [filled] };
+  };
+
+  test("is placed and filled, and never opened at the market", async () => {
+    for (const price of [110_000, 110_004]) {
+      const statement = filledAt(price, 10);
+      const { trades, pendings } = await playedAccount(statement);
+      assert.equal(pendings["s5"]?.end, "filled", `at ${price}`);
+      assert.deepEqual([trades["s5"]?.openPrice, trades["s5"]?.closes.length, trades["s7"]], [110_000, 1, undefined]);
+      assert.ok(scriptOf(statement).every(({ steps }) => steps.every(({ kind }) => kind !== "open")));
+    }
+  });
+
+  test("is placed after the last quote that would have filled it too early", async () => {
+    const early: StatementRow = { ...BUY, ticket: 8, openSecond: 15, closeSecond: 20, price: "1.09900", lastPrice: "1.09905" };
+    const statement = filledAt(110_000, 10, [{ ...BUY, openSecond: 30 }, early, { ...BUY, ticket: 9, openSecond: 25, closeSecond: 90, price: "1.10050" }]);
+    const { pendings, trades } = await playedAccount(statement);
+    assert.equal(pendings["s5"]?.end, "filled");
+    assert.deepEqual(Object.keys(trades).sort(), ["s5", "s8", "s9"]);
+  });
+
+  test("that the trade's own price does not reach is opened as it stands", async () => {
+    const { trades, pendings } = await playedAccount(filledAt(109_000, 10));
+    assert.deepEqual([trades["s7"]?.openPrice, pendings["s5"]], [110_000, undefined]);
   });
 });
 

@@ -8,6 +8,7 @@ import type { Points } from "../../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../../../ops/broker/accounts.ts";
 import { levelsAreValid, NO_LEVELS, pendingPriceIsValid } from "../../../../ops/demo/check/limits.ts";
 import { followerSymbol, looksTagged, playedTicket, taggedTicket } from "../../../../ops/demo/check/names.ts";
+import { Patience } from "../../../../ops/demo/check/patience.ts";
 import { pointsAgainst, QuoteBook, rescaled } from "../../../../ops/demo/check/prices.ts";
 import { shareOf, sizeOf } from "../../../../ops/demo/check/sizing.ts";
 import { agreed, periodsOf, restOf } from "../../../../ops/demo/check/timeline.ts";
@@ -106,21 +107,22 @@ describe("what a broker must refuse", () => {
 });
 
 describe("rest", () => {
+  const plain = new Patience(500, []);
   const step = (n: number, atMs: number, value: string) => ({ n, atMs, value });
   const master = periodsOf([step(1, 0, "a"), step(2, 1000, "b"), step(3, 1100, "c")], null, 5000);
 
   test("is a period that is longer than the grace, within the copy's life", () => {
     const copy = { steps: [step(4, 100, "a")], end: { n: 9, atMs: 4000 } };
-    assert.deepEqual(master.map((period) => restOf(period, copy, 500)), [{ fromMs: 100, toMs: 1000 }, null, { fromMs: 1100, toMs: 4000 }]);
+    assert.deepEqual(master.map((period) => restOf(period, copy, plain)), [{ fromMs: 100, toMs: 1000 }, null, { fromMs: 1100, toMs: 4000 }]);
   });
   test("is always what stands at the end of the log", () => {
     const [, , last] = master;
-    assert.deepEqual(restOf(last ?? assert.fail(), { steps: [step(4, 4900, "c")], end: null }, 500), { fromMs: 4900, toMs: 5000 });
+    assert.deepEqual(restOf(last ?? assert.fail(), { steps: [step(4, 4900, "c")], end: null }, plain), { fromMs: 4900, toMs: 5000 });
   });
   test("is kept by a value at any moment of it and the grace after, but at the end of the log only by the last", () => {
     const [first, , last] = master;
     const late = { steps: [step(4, 0, "x"), step(5, 1400, "a"), step(6, 1450, "c"), step(7, 3000, "x")], end: null };
-    const judged = (period: typeof first, wanted: string): boolean => agreed(restOf(period ?? assert.fail(), late, 500) ?? assert.fail(), period ?? assert.fail(), late, 500, (value) => value === wanted);
+    const judged = (period: typeof first, wanted: string): boolean => agreed(restOf(period ?? assert.fail(), late, plain) ?? assert.fail(), period ?? assert.fail(), late, plain, (value) => value === wanted);
     assert.deepEqual([judged(first, "a"), judged(first, "y"), judged(last, "c"), judged(last, "x")], [true, false, false, true]);
   });
 });

@@ -74,10 +74,10 @@ function openedLate(wait: (theatre: Played["theatre"]) => void, isOver: boolean)
   theatre.rest();
   if (isOver) theatre.close(ticket);
   wait(theatre);
-  const { left } = theatre.ask(F1, { kind: "open", symbol: "eurusd.r" as never, side: "buy", volume: lots("0.10"), priceLimit: null, stopLoss: null, takeProfit: null, magic: 7000 as never, comment: `mc${ticket}` });
+  const { left } = theatre.askPlainly(F1, { kind: "open", symbol: "eurusd.r" as never, side: "buy", volume: lots("0.10"), priceLimit: null, stopLoss: null, takeProfit: null, magic: 7000 as never, comment: `mc${ticket}` });
   theatre.pass(5);
   if (!isOver) theatre.close(ticket);
-  theatre.ask(F1, { kind: "close", ticket: left ?? assert.fail(), symbol: "eurusd.r" as never, volume: lots("0.10"), part: false });
+  theatre.askPlainly(F1, { kind: "close", ticket: left ?? assert.fail(), symbol: "eurusd.r" as never, volume: lots("0.10"), part: false });
   theatre.rest();
   return played;
 }
@@ -137,7 +137,7 @@ describe("a stop that the broker refuses", () => {
     const played = staged(ONE);
     const { theatre, copier } = played;
     copier.bend = bendFor(F1, (order) => {
-      if (order.kind === "modify") theatre.ask(F1, order, "invalid_stops");
+      if (order.kind === "modify") theatre.askPlainly(F1, order, "invalid_stops");
       return order.kind === "modify" ? [] : [order];
     });
     playOne(theatre);
@@ -175,7 +175,7 @@ describe("a copier that ends wrongly", () => {
   });
   test("something is asked of the copy when it is over", () => {
     const played = playedOne((order) => [order]);
-    played.theatre.ask(F1, { kind: "close", ticket: lastClosed(played), symbol: "eurusd.r" as never, volume: lots("0.20"), part: false });
+    played.theatre.askPlainly(F1, { kind: "close", ticket: lastClosed(played), symbol: "eurusd.r" as never, volume: lots("0.20"), part: false });
     assertBroken(played, ["request-after-end f1"]);
   });
   test("a stop closed the copy that no quote had reached", () => {
@@ -189,7 +189,7 @@ describe("a copier that ends wrongly", () => {
 
   function closeCopy({ theatre }: Played): void {
     const copy = [...theatre.broker.positions(F1).values()][0] ?? assert.fail();
-    theatre.ask(F1, { kind: "close", ticket: copy.ticket, symbol: copy.symbol, volume: copy.volume, part: false });
+    theatre.askPlainly(F1, { kind: "close", ticket: copy.ticket, symbol: copy.symbol, volume: copy.volume, part: false });
     theatre.rest();
   }
 
@@ -211,19 +211,19 @@ describe("orders that are not Lockstep's to send", () => {
   ] as const) {
     test(name, () => {
       const played = playedOne((sent) => [sent]);
-      played.theatre.ask(F1, order);
+      played.theatre.askPlainly(F1, order);
       assertBroken(played, ["foreign-order f1"]);
     });
   }
   test("before the master had the trade", () => {
     const played = staged(ONE);
-    played.theatre.ask(F1, open({ symbol: "eurusd.r" as never, comment: "mc1000001", volume: lots("0.001") })); // refused, but asked
+    played.theatre.askPlainly(F1, open({ symbol: "eurusd.r" as never, comment: "mc1000001", volume: lots("0.001") })); // refused, but asked
     playOne(played.theatre);
     assertBroken(played, ["foreign-order f1"]);
   });
   test("on the master", () => {
     const played = playedOne((sent) => [sent]);
-    played.theatre.ask(played.theatre.cast.master.account, open({ symbol: GBP, volume: lots("0.001") }));
+    played.theatre.askPlainly(played.theatre.cast.master.account, open({ symbol: GBP, volume: lots("0.001") }));
     assertBroken(played, ["master-touched -"]);
   });
 });

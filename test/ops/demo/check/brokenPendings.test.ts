@@ -36,7 +36,7 @@ describe("a copier of pending orders", () => {
     const pending = theatre.place(301, EUR, "buy_limit", "0.10", 108_300);
     theatre.rest();
     const copy = [...theatre.broker.pendings(F1).values()][0] ?? assert.fail();
-    theatre.ask(F1, { kind: "cancel", ticket: copy.ticket, symbol: copy.symbol });
+    theatre.askPlainly(F1, { kind: "cancel", ticket: copy.ticket, symbol: copy.symbol });
     theatre.change(pending, 108_200);
     theatre.rest();
     theatre.cancel(pending);
@@ -47,12 +47,12 @@ describe("a copier of pending orders", () => {
     const { theatre } = staged(PENDING);
     const pending = theatre.place(301, EUR, "buy_limit", "0.10", 108_300);
     theatre.rest();
-    const ticket = theatre.ask(F6, { ...place, magic: 7005 as never, comment: `mc${pending}` }).left ?? assert.fail();
+    const ticket = theatre.askPlainly(F6, { ...place, magic: 7005 as never, comment: `mc${pending}` }).left ?? assert.fail();
     theatre.change(pending, 108_200);
-    theatre.ask(F6, { kind: "change", ticket, symbol: place.symbol, price: points(108_200), stopLoss: null, takeProfit: null });
+    theatre.askPlainly(F6, { kind: "change", ticket, symbol: place.symbol, price: points(108_200), stopLoss: null, takeProfit: null });
     theatre.rest();
     theatre.cancel(pending);
-    theatre.ask(F6, { kind: "cancel", ticket, symbol: place.symbol });
+    theatre.askPlainly(F6, { kind: "cancel", ticket, symbol: place.symbol });
     theatre.rest();
     assert.deepEqual(brokenRules(theatre.report()), ["row-missing f6", "skip-with-copy f6", "wrong-pending f6"]);
   });
@@ -86,10 +86,10 @@ describe("a pending order that fills", () => {
     const pending = theatre.place(301, EUR, "buy_limit", "0.10", 108_300);
     theatre.rest();
     theatre.quote(EUR, 108_300);
-    const { left } = theatre.ask(F6, { kind: "open", symbol: place.symbol, side: "buy", volume: lots("0.05"), priceLimit: null, stopLoss: null, takeProfit: null, magic: 7005 as never, comment: `mc${pending}` });
+    const { left } = theatre.askPlainly(F6, { kind: "open", symbol: place.symbol, side: "buy", volume: lots("0.05"), priceLimit: null, stopLoss: null, takeProfit: null, magic: 7005 as never, comment: `mc${pending}` });
     theatre.rest();
     theatre.closeAll();
-    theatre.ask(F6, { kind: "close", ticket: left ?? assert.fail(), symbol: place.symbol, volume: lots("0.05"), part: false });
+    theatre.askPlainly(F6, { kind: "close", ticket: left ?? assert.fail(), symbol: place.symbol, volume: lots("0.05"), part: false });
     theatre.rest();
     assert.deepEqual(ofFollowers(one), ["row-missing f6"]);
   });

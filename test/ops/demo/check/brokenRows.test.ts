@@ -108,7 +108,7 @@ describe("a skip", () => {
       one.copier.deaf.add(F1);
       const first = one.theatre.open(201, EUR, "buy", "0.40");
       one.theatre.pass(30);
-      one.theatre.ask(F1, { ...refusedOpen, ...more, comment: `mc${first}` }, refusal);
+      one.theatre.askPlainly(F1, { ...refusedOpen, ...more, comment: `mc${first}` }, refusal);
       one.theatre.rest();
       const rest = one.theatre.partClose(first, "0.20");
       one.theatre.rest();

@@ -1,17 +1,19 @@
 // Owns a small copier for the checker's tests that keeps the rules, and can be told to break them.
-// It finds symbols by instrument and computes in floats, so that the checker's ways are not tested
-// by themselves.
+// What was in the way of its work it makes up for: it looks at the broker, after an order of unknown
+// outcome only when that must have settled.
 
-import type { AccountId, Epoch, Magic, Ticket } from "../../../../protocol/ids.ts";
+import type { AccountId, Epoch, Ticket } from "../../../../protocol/ids.ts";
 import type { Order } from "../../../../protocol/orders.ts";
 import type { Pair } from "../../../../protocol/pairs.ts";
 import type { PairRow } from "../../../../protocol/ports/storage.ts";
 import type { ReasonCode } from "../../../../protocol/reasons.ts";
 import type { AccountChange, PendingOrder, Position } from "../../../../protocol/trades.ts";
-import type { Points, VolumeUnits, WallMs } from "../../../../protocol/units.ts";
+import type { VolumeUnits } from "../../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../../../ops/broker/accounts.ts";
 import type { Follower } from "../../../../ops/demo/cast.ts";
-import type { Copier, Theatre } from "./theatre.ts";
+import { blankRow } from "./copierRow.ts";
+import { down, scaled, sizeOf, stopsIn, symbolOf, tagOf } from "./copierArithmetic.ts";
+import { SETTLE_MS, type Copier, type Theatre } from "./theatre.ts";
 
 /** What becomes of an order on its way out: nothing, itself, something else, or several. */
 export type Bend = (order: Order, follower: AccountId, masterTicket: Ticket) => readonly Order[];
@@ -22,14 +24,21 @@ interface Copied {
   row: Pair;
 }
 
+const keyOf = ({ link }: Follower, masterTicket: Ticket): string => `${link.id}/${masterTicket}`;
+
 export class HonestCopier implements Copier {
   bend: Bend = (order) => [order];
-  /** Followers that hear of nothing. */
+  /** Accounts of which nothing is heard: for a follower nothing is done then. */
   readonly deaf = new Set<AccountId>();
+  /** Opens at the market what fills, where pendings are not copied. */
+  opensFills = false;
   readonly #theatre: Theatre;
   readonly #copied = new Map<string, Copied>();
   readonly #firstTicket = new Map<Ticket, Ticket>();
   readonly #initial = new Map<Ticket, VolumeUnits>();
+  readonly #known = new Map<Ticket, Position>();
+  /** Trades with an order of unknown outcome, and when they may be looked at again. */
+  readonly #unsettled = new Map<string, number>();
   #news: AccountChange[] = [];
   /** What stands of an opening that has no row yet. */
   #opened: Ticket | null = null;
@@ -43,13 +52,14 @@ export class HonestCopier implements Copier {
   }
 
   heard(account: AccountId, changes: readonly AccountChange[]): void {
-    if (account === this.#theatre.cast.master.account) this.#news.push(...changes);
+    if (account === this.#theatre.cast.master.account && !this.deaf.has(account)) this.#news.push(...changes);
   }
 
   work(): void {
     const news = this.#news;
     this.#news = [];
     for (const change of news) this.#follow(change);
+    for (const [key, untilMs] of this.#unsettled) if (this.#theatre.nowMs >= untilMs) this.#look(key);
     for (const copied of this.#copied.values()) this.#settle(copied);
   }
 
@@ -59,8 +69,8 @@ export class HonestCopier implements Copier {
         const from = Number(/^from #(\d+)/.exec(change.position.comment)?.[1] ?? 0) as Ticket;
         const first = this.#firstTicket.get(from) ?? change.position.ticket;
         this.#firstTicket.set(change.position.ticket, first);
-        if (first === change.position.ticket) this.#initial.set(first, change.position.volume);
-        return first === change.position.ticket ? this.#open(change.position) : this.#share(first, change.position.volume);
+        if (first === change.position.ticket) this.#learn(change.position);
+        return first === change.position.ticket ? this.#open(change.position, this.#hearing()) : this.#share(first, change.position.volume);
       }
       case "pending_placed":
         this.#firstTicket.set(change.pending.ticket, change.pending.ticket);
@@ -70,19 +80,75 @@ export class HonestCopier implements Copier {
         return;
       case "pending_removed":
         return this.#end(change.removed.pending.ticket);
-      case "position_changed":
-      case "pending_changed":
       case "pending_filled":
+        this.#learn(change.position);
+        if (this.opensFills) this.#open(change.position, this.#hearing().filter(({ link }) => !link.settings.copyPendings));
+        return;
+      case "position_changed":
+        return this.#share(change.position.ticket, change.position.volume); // MT5
+      case "pending_changed":
         return; // `work` looks at the master itself
     }
   }
 
   #each(masterTicket: Ticket, act: (copied: Copied) => void): void {
-    for (const copied of this.#copied.values()) if (copied.masterTicket === masterTicket) act(copied);
+    for (const copied of this.#copied.values()) if (copied.masterTicket === masterTicket && copied.row.status === "Open" && this.#isFree(copied)) act(copied);
   }
 
-  #open(position: Position): void {
-    for (const follower of this.#hearing()) {
+  #isFree({ follower, masterTicket }: Pick<Copied, "follower" | "masterTicket">): boolean {
+    return !this.deaf.has(follower.broker.account) && !this.#unsettled.has(keyOf(follower, masterTicket));
+  }
+
+  #learn(position: Position): void {
+    this.#firstTicket.set(position.ticket, position.ticket);
+    this.#initial.set(position.ticket, position.volume);
+    this.#known.set(position.ticket, position);
+  }
+
+  /** Makes up for what was not heard, with what stands at the brokers now. */
+  catchUp(accounts: readonly AccountId[]): void {
+    const { broker, cast } = this.#theatre;
+    const standing = new Map<Ticket, Position>();
+    for (const position of broker.positions(cast.master.account).values()) {
+      const from = Number(/^from #(\d+)/.exec(position.comment)?.[1] ?? position.ticket) as Ticket;
+      const first = this.#firstTicket.get(position.ticket) ?? this.#firstTicket.get(from) ?? position.ticket;
+      if (first === position.ticket && !this.#known.has(first)) this.#learn(position);
+      this.#firstTicket.set(position.ticket, first);
+      standing.set(first, position);
+    }
+    for (const follower of cast.followers.filter(({ broker: { account } }) => accounts.includes(account))) {
+      for (const [first, opened] of this.#known) {
+        const copied = this.#copied.get(keyOf(follower, first));
+        const now = standing.get(first);
+        if (!this.#isFree({ follower, masterTicket: first })) continue;
+        if (copied === undefined) this.#open(opened, [follower], true);
+        else if (now === undefined) this.#end(first);
+        else this.#share(first, now.volume);
+      }
+    }
+    this.work();
+  }
+
+  /** After an order of unknown outcome: what it left has our tag, or nothing of it is there. */
+  #look(key: string): void {
+    this.#unsettled.delete(key);
+    const { broker, cast } = this.#theatre;
+    const follower = cast.followers.find(({ link }) => key.startsWith(`${link.id}/`));
+    const masterTicket = Number(key.split("/")[1]) as Ticket;
+    const master = this.#known.get(masterTicket);
+    if (follower === undefined || master === undefined) return;
+    const { magic, comment } = tagOf(follower, masterTicket);
+    const ours = [...broker.positions(follower.broker.account).values()].find((position) => position.magic === magic && position.comment === comment);
+    const symbol = symbolOf(follower, master.symbol);
+    if (ours !== undefined && symbol !== null && !this.#copied.has(key)) {
+      this.#opened = ours.ticket;
+      this.#begin(follower, master, symbol, ours.volume, "position");
+    }
+    this.catchUp([follower.broker.account]);
+  }
+
+  #open(position: Position, followers: readonly Follower[], isLate = false): void {
+    for (const follower of followers) {
       const symbol = symbolOf(follower, position.symbol);
       const volume = symbol === null ? 0 : sizeOf(position.volume, follower, symbol);
       const quote = this.#theatre.broker.quotes(follower.broker.account).find((one) => one.symbol === symbol?.symbol);
@@ -92,7 +158,8 @@ export class HonestCopier implements Copier {
       if (symbol === null) this.#skip(follower, position, "symbol_unknown");
       else if (volume === 0) this.#skip(follower, position, "volume_below_minimum");
       else if (isGone) this.#skip(follower, position, "gone_before_copy");
-      else if (against > follower.link.settings.slippagePoints) this.#skip(follower, position, "price_moved");
+      else if (isLate && this.#theatre.nowMs - position.openTimeMs > follower.link.settings.ageLimitMs) this.#skip(follower, position, "too_old");
+      else if (against > follower.link.settings.slippagePoints) this.#skip(follower, position, isLate ? "late_open_price_moved" : "price_moved");
       else {
         const trade = { symbol: symbol.symbol, volume: volume as VolumeUnits, stopLoss: null, takeProfit: null, ...tagOf(follower, position.ticket) };
         this.#send(follower, position.ticket, { kind: "open", side: position.side, priceLimit: null, ...trade });
@@ -140,8 +207,9 @@ export class HonestCopier implements Copier {
 
   /** Brings stops and pending prices up to the master's, asking again as long as they are refused; then notes how it stands. */
   #settle(copied: Copied): void {
-    const { follower, masterTicket, row } = copied;
-    if (row.status === "Skipped") return;
+    const { follower, masterTicket } = copied;
+    if (copied.row.status !== "Open" || !this.#isFree(copied)) return;
+    this.#rename(copied);
     const { broker, cast } = this.#theatre;
     const position = this.#positionOf(follower, masterTicket);
     const held = [...broker.positions(cast.master.account).values()].find(({ ticket }) => this.#firstTicket.get(ticket) === masterTicket);
@@ -164,25 +232,47 @@ export class HonestCopier implements Copier {
   #note(copied: Copied): void {
     const { follower, masterTicket, row } = copied;
     const standing = this.#positionOf(follower, masterTicket) ?? this.#pendingOf(follower, masterTicket);
-    if (standing === null) copied.row = { ...row, status: "Closed", volume: 0 as VolumeUnits, reason: "master_closed" };
+    if (standing === null) copied.row = { ...row, status: "Closed", volume: 0 as VolumeUnits, reason: this.#reasonOf(copied) };
     else copied.row = { ...row, holds: "side" in standing ? "position" : "pending", followerTicket: standing.ticket, volume: standing.volume, stopLoss: standing.stopLoss, takeProfit: standing.takeProfit };
   }
 
+  /** MT4's rest of a part-close that was not ours, or whose answer was lost. */
+  #rename(copied: Copied): void {
+    for (let isFound = true; isFound; ) {
+      const rest = [...this.#theatre.broker.positions(copied.follower.broker.account).values()].find(({ comment }) => comment === `from #${copied.row.followerTicket}`);
+      isFound = rest !== undefined;
+      if (rest !== undefined) copied.row = { ...copied.row, followerTicket: rest.ticket };
+    }
+  }
+
+  #reasonOf({ follower, row }: Copied): ReasonCode {
+    const account = follower.broker.account;
+    const closed = this.#theatre.broker.snapshot(account, 0 as never).closed.findLast(({ position }) => position.ticket === row.followerTicket);
+    if (closed === undefined) return "master_cancelled";
+    if (closed.reason !== "manual") return closed.reason;
+    return this.#theatre.closedByRequest.has(closed.position.ticket) ? "master_closed" : "manual";
+  }
+
   #positionOf(follower: Follower, masterTicket: Ticket): Position | null {
-    const row = this.#copied.get(`${follower.link.id}/${masterTicket}`)?.row;
+    const row = this.#copied.get(keyOf(follower, masterTicket))?.row;
     return this.#theatre.broker.positions(follower.broker.account).get((row?.followerTicket ?? 0) as Ticket) ?? null;
   }
 
   #pendingOf(follower: Follower, masterTicket: Ticket): PendingOrder | null {
-    const row = this.#copied.get(`${follower.link.id}/${masterTicket}`)?.row;
+    const row = this.#copied.get(keyOf(follower, masterTicket))?.row;
     return this.#theatre.broker.pendings(follower.broker.account).get((row?.followerTicket ?? 0) as Ticket) ?? null;
   }
 
   #send(follower: Follower, masterTicket: Ticket, order: Order): void {
     for (const sent of this.bend(order, follower.broker.account, masterTicket)) {
-      const { left } = this.#theatre.ask(follower.broker.account, sent);
-      const copied = this.#copied.get(`${follower.link.id}/${masterTicket}`);
-      if (left !== null && copied !== undefined) copied.row = { ...copied.row, followerTicket: left };
+      const outcome = this.#theatre.ask(follower.broker.account, sent);
+      if (outcome === "unknown") {
+        this.#unsettled.set(keyOf(follower, masterTicket), this.#theatre.nowMs + SETTLE_MS);
+        continue;
+      }
+      const { left } = outcome;
+      const copied = this.#copied.get(keyOf(follower, masterTicket));
+      if (left !== null && copied?.row.status === "Open") copied.row = { ...copied.row, followerTicket: left };
       else if (left !== null) this.#opened = left;
     }
   }
@@ -201,55 +291,11 @@ export class HonestCopier implements Copier {
   }
 
   #write(follower: Follower, master: Position | PendingOrder, more: Partial<Pair>): void {
-    const none = 0 as VolumeUnits;
-    const side = "side" in master ? master.side : master.kind.startsWith("buy") ? "buy" : "sell";
-    const row: Pair = {
-      link: follower.link.id,
-      masterTicket: master.ticket,
-      opening: 1,
-      master: follower.link.master,
-      follower: follower.link.follower,
-      status: "Skipped",
-      holds: "position",
-      symbol: master.symbol,
-      digits: master.digits,
-      side,
-      followerTicket: null,
-      initialVolume: none,
-      volume: none,
-      masterInitialVolume: master.volume,
-      masterVolume: master.volume,
-      openPrice: null,
-      stopLoss: null,
-      takeProfit: null,
-      reason: null,
-      detail: {},
-      changedAtMs: this.#theatre.nowMs as WallMs,
-      ...more,
-    };
-    this.#copied.set(`${follower.link.id}/${master.ticket}`, { follower, masterTicket: master.ticket, row });
+    const row: Pair = { ...blankRow(follower.link, master, this.#theatre.nowMs), ...more };
+    this.#copied.set(keyOf(follower, master.ticket), { follower, masterTicket: master.ticket, row });
   }
 
   #hearing(): Follower[] {
     return this.#theatre.cast.followers.filter(({ broker }) => !this.deaf.has(broker.account));
   }
-}
-
-const tagOf = ({ link }: Follower, masterTicket: Ticket): { readonly magic: Magic; readonly comment: string } => ({ magic: link.magic, comment: `mc${masterTicket}` });
-
-/** The cast names instruments by the master's symbols. */
-const symbolOf = ({ broker }: Follower, masterSymbol: string): BrokerSymbol | null => broker.symbols.find(({ instrument }) => instrument === masterSymbol) ?? null;
-
-const down = (volume: number, step: number): number => Math.floor(volume / step + 1e-9) * step;
-
-/** 0: below the minimum. In this cast the minimum is a step. */
-function sizeOf(master: VolumeUnits, { link }: Follower, symbol: BrokerSymbol): number {
-  const { sizing } = link.settings;
-  return down(sizing.mode === "fixed" ? sizing.volume : master * (sizing.factorMillionths / 1e6), symbol.volumeStep);
-}
-
-const scaled = (price: number, from: number, to: number): Points => Math.round(price / 10 ** (from - to)) as Points;
-
-function stopsIn({ stopLoss, takeProfit, digits }: Position | PendingOrder, to: number) {
-  return { stopLoss: stopLoss === null ? null : scaled(stopLoss, digits, to), takeProfit: takeProfit === null ? null : scaled(takeProfit, digits, to) };
 }
