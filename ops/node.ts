@@ -3,7 +3,6 @@
 // 1. Start in the order of dependence, stop in the reverse: readers before what they feed, the
 //    lease after the actors that act under it.
 
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../actors/drivers/wireSession.ts";
 import { Mt4Session } from "../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../actors/drivers/mt5Session.ts";
 import { Executor } from "../actors/executor/executor.ts";
@@ -11,15 +10,13 @@ import { hostClock } from "../actors/executor/hostClock.ts";
 import { SharedGate } from "../actors/executor/sharedGate.ts";
 import type { ExecutorSizes } from "../actors/executor/sizes.ts";
 import { EventSink } from "../actors/shell/eventSink.ts";
-import type { FollowerLimits } from "../actors/shell/followerTypes.ts";
-import { LeaseKeeper, type LeaseProfile } from "../actors/shell/leaseKeeper.ts";
-import type { MasterLimits } from "../actors/shell/masterActor.ts";
+import { LeaseKeeper } from "../actors/shell/leaseKeeper.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { WriterActor } from "../actors/shell/writerActor.ts";
 import type { Account } from "../protocol/accounts.ts";
-import { messageOf } from "../protocol/errors.ts";
-import type { CellId } from "../protocol/ids.ts";
+import { LockstepError, messageOf } from "../protocol/errors.ts";
+import type { AccountId, CellId } from "../protocol/ids.ts";
 import type { Clock, Random } from "../protocol/ports/clock.ts";
 import type { BrokerSession } from "../protocol/ports/broker.ts";
 import type { EventLog } from "../protocol/ports/log.ts";
@@ -28,6 +25,8 @@ import type { Metrics } from "../protocol/ports/metrics.ts";
 import type { Directory, Identity, PairStore, Registry } from "../protocol/ports/storage.ts";
 import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topics.ts";
 import { resolveCredentials, type Environment } from "./credentials.ts";
+import { Ends } from "./ends.ts";
+import { checkNodeLimits, type NodeLimits } from "./nodeLimits.ts";
 
 export interface NodeOptions {
   readonly cell: CellId;
@@ -51,32 +50,9 @@ export interface NodeOptions {
   readonly wrapSession?: (session: BrokerSession) => BrokerSession;
 }
 
-export interface NodeLimits {
-  readonly capacity: number;
-  readonly lease: LeaseProfile;
-  readonly session: SessionLimits;
-  readonly follower: FollowerLimits;
-  readonly master: MasterLimits;
-  readonly bookAheadMs: number;
-  readonly writerRows: number;
-  readonly writerMs: number;
-  /** Records that a producer buffers, and events that wait for it. */
-  readonly buffered: number;
-  readonly bufferRetryMs: number;
-}
-
-export const DEFAULT_NODE_LIMITS: NodeLimits = {
-  capacity: 1_000,
-  lease: { ttlMs: 60_000, renewMs: 5_000, marginMs: 15_000, retryMs: 2_000 },
-  session: DEFAULT_SESSION_LIMITS,
-  follower: { parallelism: 16, mailboxCapacity: 10_000, settleMs: 30_000, reconcileEveryMs: 60_000 },
-  master: { mailboxCapacity: 10_000, heartbeatMs: 5_000, bookDelayMs: 400 },
-  bookAheadMs: 2_000,
-  writerRows: 500,
-  writerMs: 100,
-  buffered: 20_000,
-  bufferRetryMs: 50,
-};
+const FLUSH_LIMIT_MS = 10_000;
+/** Accounts that one process may come to hold in its life, at most: each keeps its slot. */
+const GATE_SLOTS = 16_384;
 
 export interface RunningNode {
   readonly supervisor: Supervisor;
@@ -90,28 +66,46 @@ export interface RunningNode {
 
 /** @throws LockstepError `configuration`, `executor`, `database_busy`, `database_fault` */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  checkNodeLimits(options.limits);
+  const ends = new Ends();
+  try {
+    return await compose(options, ends);
+  } catch (error) {
+    await ends.run();
+    throw error;
+  }
+}
+
+async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const { cell, me, partitions, log, clock, logger, metrics, limits } = options;
   const topics = { ticks: topicName(cell, "master-ticks"), books: topicName(cell, "master-books") };
-  const gate = SharedGate.create(limits.capacity, hostClock);
+  const gate = SharedGate.create(GATE_SLOTS, hostClock);
   await log.ensureTopics(topicSpecs(cell, partitions));
   const executor = await Executor.boot({ ...options.executor, gate, clock, log: logger });
+  ends.add(() => executor.stop());
   logger.info(executor.counts(), "executor ready");
 
+  /** The newest of each account. */
+  const sessions = new Map<AccountId, Mt4Session | Mt5Session>();
   const masterProducer = log.producer({ maxBuffered: limits.buffered });
   const eventProducer = log.producer({ maxBuffered: limits.buffered });
+  ends.add(() => Promise.all([masterProducer.close(), eventProducer.close()]));
   const events = new EventSink({ producer: eventProducer, topic: topicName(cell, "pair-events"), partitions, clock, metrics, capacity: limits.buffered, retryMs: limits.bufferRetryMs });
   const supervisor: Supervisor = new Supervisor({
     ...options,
     accounts: new Map((await options.directory.accounts()).map((account) => [account.id, account])),
     links: await options.directory.links(),
-    openSession: sessionFactory(options, executor, gate),
+    openSession: sessionFactory(options, executor, gate, sessions),
     gate,
     events,
     producer: masterProducer,
     topics,
     followerLimits: limits.follower,
     masterLimits: limits.master,
-    onGivenUp: (account) => logger.error({ account }, "account given up: its actor keeps failing"),
+    onGivenUp: (account) => {
+      logger.error({ account }, "account given up: its actor keeps failing");
+      void supervisor.lose(account).then(() => keeper.giveUp(account)).catch((error: unknown) => logger.error({ account, error: messageOf(error) }, "account not given back"));
+    },
   });
   const reader = new TickReader({
     log,
@@ -138,7 +132,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     batchMs: limits.writerMs,
     onCrash: options.onFatal,
   });
-  const keeper = new LeaseKeeper({
+  const keeper: LeaseKeeper = new LeaseKeeper({
     ...options,
     profile: limits.lease,
     capacity: limits.capacity,
@@ -146,29 +140,34 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
     onLost: (account) => void supervisor.lose(account),
     onTrip: () => executor.dropWaiting(),
+    onLeaseEnd: () => {
+      executor.resetUnanswered();
+      for (const session of sessions.values()) session.resetUnanswered();
+    },
     onLift: () => supervisor.lift(),
   });
-
-  await reader.start();
-  await writer.start();
-  await keeper.start();
 
   const flush = async (): Promise<void> => {
     await events.flush();
     await masterProducer.flush();
   };
+  // Invariant 1.
+  ends.add(() => writer.stop());
+  await writer.start();
+  ends.add(() => reader.stop());
+  await reader.start();
+  ends.add(() => keeper.stop());
+  ends.add(() => flushed(flush, clock));
+  ends.add(() => supervisor.stop());
+  await keeper.start();
   return {
     supervisor,
     executor,
     flush,
     async stop() {
-      await supervisor.stop();
-      await flush();
-      await keeper.stop();
-      await reader.stop();
-      await writer.stop();
-      await Promise.all([masterProducer.close(), eventProducer.close()]);
-      await executor.stop();
+      const [failure, ...more] = await ends.run();
+      if (more.length > 0) logger.error({ failures: more.map(messageOf) }, "more than one part did not end cleanly");
+      if (failure !== undefined) throw new LockstepError("stopped", `the node did not end cleanly: ${messageOf(failure)}`, failure);
     },
     async kill() {
       keeper.abandon();
@@ -180,10 +179,22 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   };
 }
 
-function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate): SupervisorOptions["openSession"] {
+/** A log that takes nothing must not keep us: what it lacks, reconcile finds. */
+function flushed(flush: () => Promise<void>, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(FLUSH_LIMIT_MS, () => reject(new LockstepError("unreachable", `the log did not take everything within ${FLUSH_LIMIT_MS} ms`)));
+    flush().then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate, sessions: Map<AccountId, Mt4Session | Mt5Session>): SupervisorOptions["openSession"] {
   const { clock, random, logger: log, limits, wrapSession = (session) => session } = options;
   return (account: Account) => {
     const shared = { account, password: resolveCredentials(account.credentialsRef, options.env), limits: limits.session, clock, random, log };
-    return wrapSession(account.platform === "mt4" ? new Mt4Session({ ...shared, executor, parallelism: limits.follower.parallelism }) : new Mt5Session({ ...shared, gate }));
+    // A master is only listened to.
+    const parallelism = account.role === "master" ? 0 : limits.follower.parallelism;
+    const session = account.platform === "mt4" ? new Mt4Session({ ...shared, executor, parallelism }) : new Mt5Session({ ...shared, gate });
+    sessions.set(account.id, session);
+    return wrapSession(session);
   };
 }

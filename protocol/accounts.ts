@@ -40,6 +40,8 @@ export interface LinkSettings {
   readonly sizing: Sizing;
   /** A volume below the follower's minimum: skip the trade or copy the minimum. */
   readonly belowMinimum: "skip" | "minimum";
+  /** A share that part-closes made smaller than the follower's minimum, while the master still holds: keep the minimum or close it. */
+  readonly residue: "keep" | "close";
   /** A volume above the follower's maximum: skip the trade or copy the maximum. */
   readonly aboveMaximum: "skip" | "maximum";
   readonly symbols: SymbolRules;
@@ -63,6 +65,7 @@ export interface Link {
 export const DEFAULT_LINK_SETTINGS: LinkSettings = {
   sizing: { mode: "multiplier", factorMillionths: 1_000_000 },
   belowMinimum: "skip",
+  residue: "keep",
   aboveMaximum: "maximum",
   symbols: { masterPrefix: "", masterSuffix: "", followerPrefix: "", followerSuffix: "", map: {} },
   slippagePoints: 50,

@@ -86,7 +86,7 @@ export function decide(input: DecideInput): Decision {
   const ticket = pair.followerTicket;
   switch (target.kind) {
     case "gone":
-      return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order(pair, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
+      return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order({ ...pair, masterVolume: NO_VOLUME }, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
     case "position":
       // Our own pending fills by its own broker's quotes; until then there is nothing to close or modify.
       return pair.holds === "position" ? followPosition(input, pair, target.position) : NOTHING;
@@ -169,7 +169,7 @@ function followPosition(input: DecideInput, pair: Pair, position: MasterPosition
   const { link, market } = input;
   if (market.spec === null || pair.followerTicket === null) return NOTHING;
   const share = { initialVolume: pair.initialVolume, masterInitialVolume: pair.masterInitialVolume, masterVolume: position.volume };
-  const volume = volumeToClose(share, pair.volume, market.spec);
+  const volume = volumeToClose(share, pair.volume, market.spec, link.settings.residue);
   if (volume !== NO_VOLUME) {
     return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket: pair.followerTicket, symbol: pair.symbol, volume, part: volume < pair.volume });
   }

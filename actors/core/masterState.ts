@@ -15,6 +15,7 @@ import type { MasterPending, MasterPosition, TickBody } from "../../protocol/tic
 import type { AccountChange, AccountSnapshot, ClosedPosition, PendingOrder, Position } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { VolumeUnits } from "../../protocol/units.ts";
+import { grown } from "./settle.ts";
 
 export interface MasterState {
   /** By current ticket. */
@@ -85,7 +86,7 @@ function rest(state: MasterState, position: Position, old: Ticket): MasterStep {
 function changed(state: MasterState, position: Position): MasterStep {
   const before = knownAs(state, position);
   if (before === undefined) return state.unresolved.has(position.ticket) ? { state, tick: null } : opened(state, position);
-  const after: MasterPosition = { ...before, ticket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit };
+  const after: MasterPosition = { ...before, ticket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit, initialVolume: grown(before.initialVolume, before.volume, position.volume) };
   const others = after.ticket === before.ticket ? state.positions : without(state.positions, before.ticket);
   const next: MasterState = { ...state, positions: withEntry(others, after.ticket, after) };
   if (after.volume < before.volume) return { state: next, tick: { kind: "part_closed", position: after } };

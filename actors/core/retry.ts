@@ -16,6 +16,7 @@ export type Retry =
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;
 const OPEN_ATTEMPTS = 5;
+const MODIFY_ATTEMPTS = 5;
 
 /** Doubles with each attempt, jittered down to half so that many followers do not ask in step. */
 export function pauseMs(attempt: number, jitter: number): number {
@@ -40,6 +41,7 @@ export function afterRefusal(kind: Order["kind"], refusal: Exclude<RefusalClass,
     case "wait":
       return opens && attempt >= OPEN_ATTEMPTS ? { kind: "give_up" } : again();
     case "adjust":
+      if (!closes && !opens && attempt >= MODIFY_ATTEMPTS) return { kind: "give_up" };
       if (opens) return plain || attempt >= OPEN_ATTEMPTS ? { kind: "give_up" } : { kind: "again", afterMs: 0, plain: true };
       return again();
     case "market_closed":

@@ -13,6 +13,7 @@ import { isLive } from "../../protocol/pairs.ts";
 import { chainFrom, chainTo, masterTicketOfComment } from "../../protocol/tags.ts";
 import type { AccountChange, CloseReason, PendingOrder, Position } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
+import type { Target } from "./decide.ts";
 import { NO_VOLUME, type VolumeUnits, type WallMs } from "../../protocol/units.ts";
 
 type Executed = Extract<Answer, { kind: "done" | "done_in_part" }>;
@@ -42,7 +43,7 @@ export function afterExecution(pair: Pair, order: Order, answer: Executed, sent:
       };
     case "close":
       if (pair.followerTicket !== order.ticket) return { ...changed, masterVolume: sent.masterVolume };
-      if (leavesNothing(order, answer)) return end(changed, "master_closed", {});
+      if (leavesNothing(order, answer)) return end(changed, sent.masterVolume === NO_VOLUME ? "master_closed" : "part_below_grid", {});
       // MetaTrader 4 without the new ticket: nothing is known of the rest until it is looked for.
       if (answer.ticket === null) return pair;
       return { ...changed, masterVolume: sent.masterVolume, followerTicket: answer.ticket, volume: pair.volume === sent.volume ? ((pair.volume - answer.volume) as VolumeUnits) : pair.volume };
@@ -62,6 +63,15 @@ export const leavesNothing = (order: Extract<Order, { kind: "close" }>, answer: 
 
 /** Whether an order ends its copy, as far as it is executed. */
 export const endsCopy = (order: Order | null): boolean => order?.kind === "cancel" || (order?.kind === "close" && !order.part);
+
+export type OwnEnding = Extract<EndReason, "master_closed" | "part_below_grid">;
+
+/** What a copy's end is called while `flight` is under way and the master holds `target` (null: not known); null when it is not our doing. */
+export function ownEnding(flight: Order | null, target: Target | null): OwnEnding | null {
+  if (target?.kind === "gone") return "master_closed";
+  if (!endsCopy(flight)) return null;
+  return target === null ? "master_closed" : "part_below_grid";
+}
 
 export function end(pair: Pair, reason: EndReason, detail: ReasonDetail): Pair {
   return { ...pair, status: "Closed", volume: NO_VOLUME, reason, detail };
@@ -102,10 +112,10 @@ function isOf(pair: Pair, { ticket, identifier, magic, comment }: Position, ownM
 
 /**
  * The pair after a report that concerns it.
- * @param closing whether the copy's end is our doing (its master's trade is gone, or a close or cancel of ours is under
+ * @param ours what the copy's end is called if it is our doing (its master's trade is gone, or a close or cancel of ours is under
  *   way): else a manual close is somebody's hand.
  */
-export function afterChange(pair: Pair, change: AccountChange, closing: boolean, nowMs: WallMs): Pair {
+export function afterChange(pair: Pair, change: AccountChange, ours: OwnEnding | null, nowMs: WallMs): Pair {
   if (!isLive(pair.status)) return pair;
   const changed: Pair = { ...pair, changedAtMs: nowMs };
   switch (change.kind) {
@@ -117,14 +127,14 @@ export function afterChange(pair: Pair, change: AccountChange, closing: boolean,
       const { position, reason } = change.closed;
       // Invariant 3: only a part; the rest is reported under its own ticket.
       if (chainTo(position.comment) !== null) return pair;
-      return end(changed, endReason(reason, closing), { followerTicket: position.ticket });
+      return end(changed, endReason(reason, ours), { followerTicket: position.ticket });
     }
     case "pending_placed":
       return adoptedPending(changed, change.pending);
     case "pending_changed":
       return adoptedPending(changed, change.pending);
     case "pending_removed":
-      return end(changed, closing ? "master_cancelled" : "removed", { followerTicket: change.removed.pending.ticket, why: change.removed.reason });
+      return end(changed, ours === null ? "removed" : "master_cancelled", { followerTicket: change.removed.pending.ticket, why: change.removed.reason });
     case "pending_filled":
       return adopted({ ...changed, holds: "position" }, change.position);
     default:
@@ -152,13 +162,17 @@ export function adoptedPending(pair: Pair, pending: PendingOrder): Pair {
   };
 }
 
+/** What a position was opened with, once more of its order has been filled. */
+export const grown = (initial: VolumeUnits, before: VolumeUnits, now: VolumeUnits): VolumeUnits => (now > before ? ((initial + now - before) as VolumeUnits) : initial);
+
 function withPosition(pair: Pair, position: Position): Pair {
-  return { ...pair, followerTicket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit };
+  const initialVolume = pair.status === "Open" && pair.holds === "position" && pair.followerTicket === position.ticket ? grown(pair.initialVolume, pair.volume, position.volume) : pair.initialVolume;
+  return { ...pair, initialVolume, followerTicket: position.ticket, volume: position.volume, stopLoss: position.stopLoss, takeProfit: position.takeProfit };
 }
 
 /** Whether `now` settles an order of unknown outcome: an open that stands, or a part-close whose part is gone. Levels say nothing about it. */
 export const showsEffect = (before: Pair, now: Pair): boolean => before.status === "Sending" || now.followerTicket !== before.followerTicket || now.volume !== before.volume;
 
-export function endReason(reason: CloseReason, closing: boolean): EndReason {
-  return reason === "manual" && closing ? "master_closed" : reason;
+export function endReason(reason: CloseReason, ours: OwnEnding | null): EndReason {
+  return reason === "manual" ? (ours ?? reason) : reason;
 }

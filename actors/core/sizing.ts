@@ -59,18 +59,18 @@ export interface Share {
   readonly masterVolume: VolumeUnits;
 }
 
-/** What the copy should still hold, on the grid; at least the minimum while the master holds anything. */
-export function remainingVolume(share: Share, grid: Grid): VolumeUnits {
+/** What the copy should still hold, on the grid. A share below the minimum is the minimum, or nothing where residues are closed. */
+export function remainingVolume(share: Share, grid: Grid, residue: LinkSettings["residue"]): VolumeUnits {
   if (share.masterVolume === 0) return NO_VOLUME;
   const remaining = floorToGrid(mulDiv(share.initialVolume, share.masterVolume, share.masterInitialVolume), grid);
-  return remaining === NO_VOLUME ? grid.volumeMin : remaining;
+  return remaining === NO_VOLUME && residue === "keep" ? grid.volumeMin : remaining;
 }
 
 /**
  * How much of a copy to close so that it holds its share; 0 when there is nothing to close, or
  * when the part would itself be below the minimum, which a broker refuses.
  */
-export function volumeToClose(share: Share, volume: VolumeUnits, grid: Grid): VolumeUnits {
-  const remaining = remainingVolume(share, grid);
+export function volumeToClose(share: Share, volume: VolumeUnits, grid: Grid, residue: LinkSettings["residue"]): VolumeUnits {
+  const remaining = remainingVolume(share, grid, residue);
   return remaining === NO_VOLUME ? volume : floorToGrid(volume - remaining, grid);
 }

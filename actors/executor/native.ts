@@ -32,11 +32,12 @@ const EAGAIN = 11;
 export const MAX_BLOCKING_CALLS = 1040;
 const LANE_STACK_BYTES = 65_536;
 
-// Once in each thread that loads this file, before the first library: koffi takes no change after that.
+// Once in each thread that loads this file, before the first library: koffi takes no change after that,
+// so whoever else calls the C library takes it from here.
 koffi.config({ max_async_calls: MAX_BLOCKING_CALLS, async_stack_size: LANE_STACK_BYTES, async_heap_size: LANE_STACK_BYTES });
 
 // The program itself: node is linked to the C library of the machine, whatever its file is called.
-const libc = koffi.load(null);
+export const libc = koffi.load(null);
 const socketCall = libc.func("int socket(int domain, int type, int protocol)");
 const socketpairCall = libc.func("int socketpair(int domain, int type, int protocol, _Out_ int *fds)");
 const connectCall = libc.func("int connect(int fd, void *address, uint32_t length)");

@@ -18,7 +18,7 @@ import type { WallMs } from "../../protocol/units.ts";
 import { decide, neverCopiedPair, opensTrade } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
 import type { Action } from "../core/reconcile/input.ts";
-import { afterChange, concerns, endsCopy, showsEffect } from "../core/settle.ts";
+import { afterChange, concerns, ownEnding, showsEffect } from "../core/settle.ts";
 import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
 import { LinkCopies, type Copy } from "./linkCopies.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
@@ -188,8 +188,8 @@ export class FollowerActor {
     for (const state of this.#states) {
       const copy = state.candidate(change);
       if (copy === null || copy.pair === null || !concerns(copy.pair, change, state.link.magic)) continue;
-      const closing = endsCopy(copy.flight) || (state.targets !== null && state.target(copy.masterTicket).kind === "gone");
-      const pair = afterChange(copy.pair, change, closing, this.#nowMs());
+      const ours = ownEnding(copy.flight, state.targets === null ? null : state.target(copy.masterTicket));
+      const pair = afterChange(copy.pair, change, ours, this.#nowMs());
       if (samePair(pair, copy.pair)) return;
       // Reports and answers come on ways of their own: one that was overtaken could undo what the answer said.
       if (change.brokerMs < copy.answeredAtMs && isLive(pair.status)) return this.#reconciler.look("older report", LOOK_AFTER_MS);

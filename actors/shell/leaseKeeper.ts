@@ -29,7 +29,7 @@ export interface LeaseKeeperOptions {
   readonly registry: Registry;
   readonly me: Identity;
   readonly profile: LeaseProfile;
-  /** Accounts this node takes at most; also the number of the gate's slots. */
+  /** Accounts this node takes at most; fewer than the gate has slots. */
   readonly capacity: number;
   readonly gate: SharedGate;
   readonly clock: Clock;
@@ -39,6 +39,8 @@ export interface LeaseKeeperOptions {
   readonly onLost: (account: AccountId) => void;
   /** The gate was closed: waiting work is dropped. */
   readonly onTrip: () => void;
+  /** The lease itself has run out while the gate was closed: what is still unanswered is given up. */
+  readonly onLeaseEnd: () => void;
   /** The gate is open again after a trip. */
   readonly onLift: () => void;
 }
@@ -51,15 +53,16 @@ interface Slot {
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #held = new Map<AccountId, Slot>();
-  readonly #freeSlots: number[];
+  /** A slot is one account's for the life of the process: its epochs never open the gate for another's waiting calls. */
+  readonly #slots = new Map<AccountId, number>();
   #renewTimer: Timer | null = null;
   #deadlineTimer: Timer | null = null;
+  #endTimer: Timer | null = null;
   #claiming = false;
   #stopped = false;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
-    this.#freeSlots = Array.from({ length: options.capacity }, (_, index) => options.capacity - 1 - index);
   }
 
   get accounts(): readonly HeldAccount[] {
@@ -92,7 +95,17 @@ export class LeaseKeeper {
     this.#stopped = true;
     this.#renewTimer?.cancel();
     this.#deadlineTimer?.cancel();
+    this.#endTimer?.cancel();
     this.#options.gate.trip();
+  }
+
+  /** Gives one account back that this node cannot serve; the next claim may bring it to another. */
+  async giveUp(account: AccountId): Promise<void> {
+    const slot = this.#held.get(account);
+    if (slot === undefined) return;
+    this.#options.gate.clearSlot(slot.slot);
+    this.#held.delete(account);
+    await this.#options.registry.release(this.#options.me, slot.held);
   }
 
   #schedule(delayMs: number): void {
@@ -152,7 +165,10 @@ export class LeaseKeeper {
     const { clock, gate } = this.#options;
     if (!gate.lifted) return;
     this.#deadlineTimer?.cancel();
-    this.#deadlineTimer = clock.after(deadline.monotonicMs - clock.monotonicMs(), () => this.#trip("the deadline passed"));
+    this.#endTimer?.cancel();
+    const leftMs = deadline.monotonicMs - clock.monotonicMs();
+    this.#deadlineTimer = clock.after(leftMs, () => this.#trip("the deadline passed"));
+    this.#endTimer = clock.after(leftMs + this.#options.profile.marginMs, () => this.#options.onLeaseEnd());
   }
 
   #trip(why: string): void {
@@ -173,15 +189,16 @@ export class LeaseKeeper {
       logger.error({ account }, "account no longer owned by this node");
       gate.clearSlot(slot);
       this.#held.delete(account);
-      this.#freeSlots.push(slot);
       onLost(account);
     }
     for (const held of listed) this.#take(held);
   }
 
   #take(held: HeldAccount): void {
-    const slot = this.#held.has(held.account) ? undefined : this.#freeSlots.pop();
-    if (slot === undefined) return;
+    if (this.#held.has(held.account)) return;
+    const slot = this.#slots.get(held.account) ?? this.#slots.size;
+    if (slot >= this.#options.gate.slots) return this.#options.logger.error({ account: held.account }, "no gate slot left: the account is not traded by this process");
+    this.#slots.set(held.account, slot);
     this.#held.set(held.account, { held, slot });
     this.#options.gate.setEpoch(slot, held.epoch);
     this.#options.onAcquired(held, slot);

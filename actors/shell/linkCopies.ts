@@ -155,7 +155,7 @@ export class LinkCopies {
     const old = chainFrom(order.comment);
     for (const copy of this.copies.values()) {
       const ticket = copy.pair?.followerTicket ?? null;
-      if (ticket !== null && (ticket === order.ticket || ticket === old || (change.kind === "pending_filled" && ticket === change.pendingTicket))) return copy;
+      if (ticket !== null && (ticket === order.ticket || ticket === order.identifier || ticket === old || (change.kind === "pending_filled" && ticket === change.pendingTicket))) return copy;
     }
     const masterTicket = this.carriesTag(order) ? masterTicketOfComment(order.comment) : null;
     return masterTicket === null ? null : (this.copies.get(masterTicket) ?? null);
@@ -179,7 +179,7 @@ export class LinkCopies {
   }
 }
 
-function orderOf(change: AccountChange): { readonly ticket: Ticket; readonly magic: number; readonly comment: string } {
+function orderOf(change: AccountChange): { readonly ticket: Ticket; readonly identifier?: Ticket; readonly magic: number; readonly comment: string } {
   switch (change.kind) {
     case "position_opened":
     case "position_changed":

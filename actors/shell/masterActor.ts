@@ -5,8 +5,8 @@
 //    closes it.
 // 2. A book follows its last tick within `bookDelayMs`, and every sync of the session.
 // 3. While the master's state is known, `alive` repeats the last seq, so a lost last tick shows.
-// 4. A snapshot that is not synced, or whose history is too short for a chain in it, says nothing:
-//    until a better one is in, no tick is made of what the broker reports; the next book contains it.
+// 4. A snapshot that is not synced, that shows nothing at all, or whose history is too short for a
+//    chain in it says nothing: until a better one is in, or it has been empty for a while, no tick is made of what the broker reports; the next book contains it.
 
 import type { Account } from "../../protocol/accounts.ts";
 import { BOOK, encode, TICK } from "../../protocol/codec.ts";
@@ -20,6 +20,7 @@ import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
 import { partitionOf } from "../../protocol/topics.ts";
 import { messageOf, unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import { EMPTY_FOR_MS, showsNothing } from "../core/emptiness.ts";
 import { EMPTY_MASTER, foldChange, hasUnknownChain, stateOfSnapshot, type MasterState } from "../core/masterState.ts";
 import type { Counter } from "./counter.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -57,6 +58,8 @@ export class MasterActor {
   #state: MasterState = EMPTY_MASTER;
   /** While the state is not known (invariant 4): the changes that a snapshot on its way may not contain. */
   #unknown: AccountChange[] | null = [];
+  /** Monotonic: since when every snapshot of this session has shown nothing. */
+  #emptySinceMs: number | null = null;
   #connected = false;
   #askTimer: Timer | null = null;
   #bookTimer: Timer | null = null;
@@ -98,6 +101,7 @@ export class MasterActor {
         return this.#take(message.snapshot, false);
       case "disconnected":
         this.#connected = false;
+        this.#emptySinceMs = null;
         this.#unknown = [];
         return this.#options.logger.warn({ master: this.account.id, detail: message.detail }, "broker session lost");
       case "changed":
@@ -120,15 +124,23 @@ export class MasterActor {
 
   #take(snapshot: AccountSnapshot, isShort: boolean): void {
     const since = this.#unknown ?? [];
-    if (!snapshot.synced || isShort || since.length > this.#options.limits.mailboxCapacity) {
+    const isDoubtful = !snapshot.synced || this.#isDoubtfullyEmpty(snapshot);
+    if (isDoubtful || isShort || since.length > this.#options.limits.mailboxCapacity) {
       this.#unknown ??= [];
-      return this.#askAfter(snapshot.synced ? 0 : this.#options.limits.bookDelayMs);
+      return this.#askAfter(isDoubtful ? this.#options.limits.bookDelayMs : 0);
     }
     this.#state = since.reduce((state, change) => foldChange(state, change).state, stateOfSnapshot(snapshot, this.#state));
     this.#unknown = null;
     // Whatever is new in it takes a seq of its own: readers see the hole and wait for this book.
     this.#options.seqs.next();
     this.#publishBook();
+  }
+
+  /** Invariant 4. */
+  #isDoubtfullyEmpty(snapshot: AccountSnapshot): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#emptySinceMs = showsNothing(snapshot) ? (this.#emptySinceMs ?? nowMs) : null;
+    return this.#emptySinceMs !== null && nowMs - this.#emptySinceMs < EMPTY_FOR_MS;
   }
 
   #askAfter(delayMs: number): void {

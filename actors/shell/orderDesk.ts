@@ -191,8 +191,12 @@ export class OrderDesk {
 
   #pauseThenLook(copy: Copy, cause: string): void {
     const { clock, reconciler } = this.#options;
-    copy.pause ??= clock.after(LOOK_AFTER_MS, () => void (copy.pause = null));
-    // Not in the pause's own callback: a tick may end the pause, the look is wanted all the same.
+    copy.pause ??= clock.after(LOOK_AFTER_MS, () => {
+      copy.pause = null;
+      // A look that was merged into an earlier one found the trade paused.
+      reconciler.look(cause, 0);
+    });
+    // A tick may end the pause: the look is wanted all the same.
     reconciler.look(cause, LOOK_AFTER_MS);
   }
 

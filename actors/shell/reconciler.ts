@@ -16,6 +16,7 @@ import type { AccountSnapshot } from "../../protocol/trades.ts";
 import { messageOf } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import type { Market, Target } from "../core/decide.ts";
+import { EMPTY_FOR_MS, showsNothing } from "../core/emptiness.ts";
 import type { Action, KnownPair, PlanInput } from "../core/reconcile/input.ts";
 import { distrust, plan } from "../core/reconcile/plan.ts";
 import type { LinkCopies } from "./linkCopies.ts";
@@ -28,7 +29,7 @@ export interface ReconcilerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly limits: { readonly reconcileEveryMs: number };
+  readonly limits: { readonly reconcileEveryMs: number; readonly settleMs: number };
   readonly ask: (message: SnapshotMessage) => void;
   /** The actor's change counter. */
   readonly changes: () => number;
@@ -47,9 +48,8 @@ export const DRIFT_CHECK = "drift check";
 /** How far back history is read: further than any outage we recover from, and than a weekend. */
 const HISTORY_MS = 7 * 86_400_000;
 const ASK_AGAIN_MS = 1_000;
-const LIMITS = { staleAfterMs: 15_000, maxOrders: 200 } as const;
-/** How long an account must have shown nothing at all before that is believed. */
-const EMPTY_FOR_MS = 3_000;
+const STALE_AFTER_MS = 15_000;
+const MAX_ORDERS = 200;
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -57,11 +57,16 @@ export class Reconciler {
   #periodic: Timer | null = null;
   #asking = false;
   #stopped = false;
+  /** When this ownership began. */
+  readonly #sinceMs: number;
+  /** The links that a plan was made for. */
+  readonly #looked = new Set<LinkCopies>();
   /** Monotonic: since when every snapshot of this session has shown nothing. */
   #emptySinceMs: number | null = null;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#sinceMs = options.clock.monotonicMs();
   }
 
   /** A snapshot is awaited: it may show what has ended since as still standing. */
@@ -123,13 +128,12 @@ export class Reconciler {
 
   #note(snapshot: AccountSnapshot | null, askedAtMs: number): void {
     if (snapshot === null) return;
-    const shown = snapshot.positions.length + snapshot.pendings.length + snapshot.closed.length + snapshot.removed.length;
-    this.#emptySinceMs = shown > 0 || !snapshot.synced ? null : (this.#emptySinceMs ?? askedAtMs);
+    this.#emptySinceMs = snapshot.synced && showsNothing(snapshot) ? (this.#emptySinceMs ?? askedAtMs) : null;
   }
 
   /** The plan of one link; null while nothing can be concluded. */
   plan(state: LinkCopies, { snapshot, askedAt, askedAtMs, cause }: SnapshotMessage, market: (target: Target) => Market): readonly Action[] | null {
-    const { clock, metrics, logger } = this.#options;
+    const { clock, metrics, logger, limits } = this.#options;
     if (snapshot === null) return null;
     const monotonicMs = clock.monotonicMs();
     const pairs = new Map<Ticket, KnownPair>();
@@ -146,7 +150,10 @@ export class Reconciler {
       masterNowMs: state.masterNowMs(monotonicMs),
       monotonicMs,
       nowMs: Math.floor(clock.wallMs()) as WallMs,
-      limits: LIMITS,
+      settledAtMs: this.#sinceMs + limits.settleMs,
+      sinceMs: this.#sinceMs,
+      isFirstLook: !this.#looked.has(state),
+      limits: { staleAfterMs: STALE_AFTER_MS, settleMs: limits.settleMs, maxOrders: MAX_ORDERS },
     };
     const why = distrust(input);
     if (why !== null) {
@@ -155,6 +162,7 @@ export class Reconciler {
       return null;
     }
     const actions = plan(input);
+    this.#looked.add(state);
     metrics.count("reconcile_runs");
     const moving = actions.filter((action) => action.kind !== "again");
     if (cause === DRIFT_CHECK && moving.length > 0) metrics.count("reconcile_drift");

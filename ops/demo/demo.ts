@@ -18,7 +18,8 @@ import type { BrokerMs } from "../../protocol/units.ts";
 import { forgetCells } from "../../storage/oldCells.ts";
 import { openStorage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
-import { DEFAULT_NODE_LIMITS, type NodeLimits } from "../node.ts";
+import { Ends } from "../ends.ts";
+import { DEFAULT_NODE_LIMITS, type NodeLimits } from "../nodeLimits.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 import type { Statement } from "../statement/model.ts";
 import { accountsOf, castOf, CREDENTIALS, type Cast } from "./cast.ts";
@@ -66,18 +67,21 @@ const SETTLE_MS = 5_000;
 const QUIET_MS = SETTLE_MS + 3_000;
 /** How long a copy may take to follow before the checker calls it missing. */
 const GRACE_MS = 1_500;
-const LIMITS: NodeLimits = { ...DEFAULT_NODE_LIMITS, follower: { ...DEFAULT_NODE_LIMITS.follower, settleMs: SETTLE_MS } };
+/** Below the settle time: a call must be given up before its order is taken for settled. */
+const CALL_MS = 4_000;
+const LIMITS: NodeLimits = { ...DEFAULT_NODE_LIMITS, session: { ...DEFAULT_NODE_LIMITS.session, brokerTimeoutMs: CALL_MS }, follower: { ...DEFAULT_NODE_LIMITS.follower, settleMs: SETTLE_MS } };
 /** A call that is never answered must end while the demo still runs. */
 const CHAOS_CALL_MS = 2_000;
 const CHAOS_LIMITS: NodeLimits = { ...LIMITS, session: { ...LIMITS.session, brokerTimeoutMs: CHAOS_CALL_MS, reconnectMaxMs: 1_000 } };
 /** In which parts of the story the copier's state is thrown away. */
 const THROWN_AWAY_AT = [1 / 3, 2 / 3];
-const CELLS = "demo-";
+const CELLS = "lockstep-demo-";
+/** Rows of a demo are kept this long, for whoever wants to look at them. */
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 
 /** The executor's sizes for a demo of so many followers: the launcher sets the thread pool by them. */
 export function demoExecutor(followers: number): ExecutorSizes {
-  // The master's account takes lanes too, while it connects.
-  return { lanes: lanesFor(followers + 1, DEFAULT_NODE_LIMITS.follower.parallelism, LANES), reserve: RESERVE, hosts: 2, maxWaiting: 10_000, maxWaitMs: 5_000 };
+  return { lanes: lanesFor(followers, DEFAULT_NODE_LIMITS.follower.parallelism, LANES), reserve: RESERVE, hosts: 2, maxWaiting: 10_000, maxWaitMs: 5_000 };
 }
 
 export const demoPoolThreads = (followers: number): number => poolThreadsFor(demoExecutor(followers));
@@ -92,23 +96,23 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   const metrics = new DemoMetrics();
   const progress = (phase: Progress["phase"], played = 0): void => options.onProgress({ phase, played, scenes: scenes.length });
 
-  const onExit: (() => Promise<unknown>)[] = [];
+  const ends = new Ends();
   try {
     progress("starting");
     const database = await resolveDatabase({ env, logger, clock });
-    onExit.unshift(() => database.stop());
+    ends.add(() => database.stop());
     const cell = cellId(`${CELLS}${run}`);
     const connections = { url: database.url, logger, maxConnections: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
     const storage = await openStorage({ ...connections, cell });
-    onExit.unshift(() => storage.close());
+    ends.add(() => storage.close());
     const logFile = join(folder, "broker.jsonl");
-    await forgetCells(connections, CELLS);
+    await forgetCells(connections, CELLS, FORGOTTEN_AFTER_MS);
     const story = new Story();
     const opened = await Stage.open({ cast, scenes, offsetsMs: pace(scenes, options.speed), logFile, chaosSeed: options.chaosSeed }, (played) => {
       progress("playing", played);
       story.reached(played / scenes.length);
     });
-    onExit.unshift(() => opened.stage.close());
+    ends.add(() => opened.stage.close());
     await storage.directory.put(accountsOf(cast, `127.0.0.1:${opened.port}`), cast.followers.map((follower) => follower.link));
 
     const copier = new Copier({
@@ -130,7 +134,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
       },
       ...(options.wrapSession === undefined ? {} : { wrapSession: options.wrapSession }),
     });
-    onExit.unshift(() => copier.stop());
+    ends.add(() => copier.stop());
 
     await copier.start();
     const thrownAway = options.chaosSeed === null ? Promise.resolve() : throwAway(copier, story);
@@ -146,9 +150,8 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
     const check = checkDemo({ statement, cast, log: await readBrokerLog(logFile), rows, rejected: counts.rejected, graceMs: GRACE_MS, settleMs: SETTLE_MS, callTimeoutMs: CHAOS_CALL_MS, outages: copier.outages.map(atBroker) });
     return demoReport(statement, check, metrics.quantiles(WARM_UP_TRADES * cast.followers.length), counts);
   } finally {
-    // Invariant 2: each end is tried, the first failure is told.
-    const failures: unknown[] = [];
-    for (const end of onExit) await end().catch((error: unknown) => failures.push(error));
+    // Invariant 2.
+    const failures = await ends.run();
     if (failures.length > 0) logger.error({ failures: failures.map(String) }, "the demo did not end cleanly");
   }
 }

@@ -11,8 +11,9 @@ import koffi from "koffi";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import { pause } from "./pause.ts";
+import { libc } from "../../actors/executor/native.ts";
 
-const flock = koffi.load(null).func("int flock(int fd, int operation)") as (fd: number, operation: number) => number;
+const flock = libc.func("int flock(int fd, int operation)") as (fd: number, operation: number) => number;
 
 const SHARED = 1;
 const EXCLUSIVE = 2;

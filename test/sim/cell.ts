@@ -211,7 +211,7 @@ export class Node {
       onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
       onLost: (account) => void this.supervisor.lose(account),
       onTrip: () => undefined,
-      onLift: () => this.supervisor.lift(),
+      onLeaseEnd: () => undefined, onLift: () => this.supervisor.lift(),
     });
   }
 

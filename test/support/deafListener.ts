@@ -1,10 +1,8 @@
 // Owns a listening socket that accepts nobody: connections beyond its short queue stay in the middle
 // of their handshake, as with a host that does not answer.
 
-import koffi from "koffi";
-import { closeSocket, connectBlocking, tcpSocket } from "../../actors/executor/native.ts";
+import { libc, closeSocket, connectBlocking, tcpSocket } from "../../actors/executor/native.ts";
 
-const libc = koffi.load(null);
 const bind = libc.func("int bind(int fd, void *address, uint32_t length)");
 const listen = libc.func("int listen(int fd, int backlog)");
 const getsockname = libc.func("int getsockname(int fd, void *address, void *length)");

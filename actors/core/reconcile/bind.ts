@@ -27,12 +27,13 @@ export interface Fingerprint {
   readonly masterTicket: Ticket;
   readonly symbol: Pair["symbol"];
   readonly side: Side;
-  readonly initialVolume: VolumeUnits;
+  /** Any of these. */
+  readonly initialVolumes: readonly VolumeUnits[];
   /** Follower's clock: not opened before the first nor after the second. */
   readonly openedFromMs: BrokerMs;
   readonly openedToMs: BrokerMs;
   readonly openPrice: number;
-  /** How far from `openPrice` it may be, in points. */
+  /** How far against us it may be from `openPrice`, in points; a better price is as good. */
   readonly tolerancePoints: number;
 }
 
@@ -97,9 +98,9 @@ function matches(print: Fingerprint, { standing, initialVolume, openedMs }: OwnC
   return (
     symbol === print.symbol &&
     side === print.side &&
-    initialVolume === print.initialVolume &&
+    print.initialVolumes.includes(initialVolume) &&
     openedMs >= print.openedFromMs &&
     openedMs <= print.openedToMs &&
-    Math.abs(openPrice - print.openPrice) <= print.tolerancePoints
+    (side === "buy" ? openPrice - print.openPrice : print.openPrice - openPrice) <= print.tolerancePoints
   );
 }

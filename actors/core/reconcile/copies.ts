@@ -30,6 +30,8 @@ export interface OwnCopy {
   readonly openedMs: BrokerMs;
   /** The master ticket that any of its orders names; null when the comments are gone. */
   readonly tag: Ticket | null;
+  /** It is the rest of something that the history does not reach back to. */
+  readonly isCut: boolean;
 }
 
 /**
@@ -135,6 +137,7 @@ function copyOf(tickets: readonly Ticket[], orders: ReadonlyMap<Ticket, TicketOr
     ended,
     initialVolume: (closedVolume + standingVolume + removedVolume) as VolumeUnits,
     openedMs: Math.min(...entries.flatMap(openTimes)) as BrokerMs,
+    isCut: [chainFrom(entries[0]?.position?.comment ?? "")].some((from) => from !== null && !orders.has(from)),
     tag: entries.flatMap(comments).map(masterTicketOfComment).find((tag) => tag !== null) ?? null,
   };
 }

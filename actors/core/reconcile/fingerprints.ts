@@ -8,6 +8,7 @@
 import { rescalePoints, type BrokerMs } from "../../../protocol/units.ts";
 import { copyVolume } from "../sizing.ts";
 import type { Fingerprint } from "./bind.ts";
+import type { Pair } from "../../../protocol/pairs.ts";
 import type { Target } from "../decide.ts";
 import type { PlanInput } from "./input.ts";
 
@@ -18,17 +19,18 @@ export function fingerprintsOf(input: PlanInput): Fingerprint[] {
   return [...(input.targets ?? [])].flatMap(([masterTicket, target]) => {
     const pair = input.pairs.get(masterTicket)?.pair;
     // A pair that knows its ticket is found by it, an ended one is not looked for.
-    return pair === undefined || (pair.status === "Sending" && pair.followerTicket === null) ? fingerprintOf(input, target) : [];
+    const isLookedFor = pair === undefined || (pair.status === "Sending" && pair.followerTicket === null);
+    return isLookedFor ? fingerprintOf(input, target, pair ?? null) : [];
   });
 }
 
-function fingerprintOf(input: PlanInput, target: Target): Fingerprint[] {
-  const { masterNowMs, snapshot, link } = input;
+function fingerprintOf(input: PlanInput, target: Target, pair: Pair | null): Fingerprint[] {
+  const { masterNowMs, snapshot, link, limits } = input;
   const { symbol, spec } = input.market(target);
   if (target.kind !== "position" || masterNowMs === null || spec === null) return [];
-  const { masterTicket, side, initialVolume: whole, openPrice, digits, openTimeMs } = target.position;
-  const sized = copyVolume(link.settings, whole, spec);
-  if (sized.kind === "skip") return [];
+  const { masterTicket, side, initialVolume, volume, openPrice, digits, openTimeMs } = target.position;
+  // A late open was sized by what the master had left.
+  const sized = [initialVolume, volume].map((held) => copyVolume(link.settings, held, spec)).flatMap((size) => (size.kind === "volume" ? [size.volume] : []));
   // When the master opened, on the follower's clock.
   const openedMs = snapshot.takenAtMs - (masterNowMs - openTimeMs);
   return [
@@ -36,9 +38,10 @@ function fingerprintOf(input: PlanInput, target: Target): Fingerprint[] {
       masterTicket,
       symbol,
       side,
-      initialVolume: sized.volume,
+      initialVolumes: pair === null ? sized : [pair.initialVolume],
       openedFromMs: (openedMs - CLOCK_SLACK_MS) as BrokerMs,
-      openedToMs: (openedMs + link.settings.ageLimitMs + CLOCK_SLACK_MS) as BrokerMs,
+      // Sent within the age limit, executed within the settle time.
+      openedToMs: (openedMs + link.settings.ageLimitMs + limits.settleMs + CLOCK_SLACK_MS) as BrokerMs,
       openPrice: rescalePoints(openPrice, digits, spec.digits),
       tolerancePoints: link.settings.slippagePoints,
     },

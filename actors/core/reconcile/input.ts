@@ -31,6 +31,12 @@ export interface PlanInput {
   readonly market: (target: Target) => Market;
   /** The master broker's clock now: ages are two readings of it. Null while it is not known: nothing is opened. */
   readonly masterNowMs: BrokerMs | null;
+  /** Monotonic: before it, what a former owner of the account has sent may still be executed, and nothing is opened late that the master opened before we came. */
+  readonly settledAtMs: number;
+  /** When we came, monotonic. */
+  readonly sinceMs: number;
+  /** The first look of this ownership: copies that have ended and that no row knows are recorded. */
+  readonly isFirstLook: boolean;
   /** Monotonic, like `settlesAtMs`. */
   readonly monotonicMs: number;
   readonly nowMs: WallMs;
@@ -40,6 +46,8 @@ export interface PlanInput {
 export interface PlanLimits {
   /** A book or snapshot older than this closes and ends nothing. */
   readonly staleAfterMs: number;
+  /** How long after its sending an order may still be executed. */
+  readonly settleMs: number;
   /** Orders of one plan, at most. */
   readonly maxOrders: number;
 }

@@ -10,6 +10,7 @@
 
 import type { Ticket } from "../../../protocol/ids.ts";
 import { isLive } from "../../../protocol/pairs.ts";
+import { showsNothing } from "../emptiness.ts";
 import { bind, type Binding } from "./bind.ts";
 import { gatherCopies, type OwnCopy } from "./copies.ts";
 import { fingerprintsOf } from "./fingerprints.ts";
@@ -22,7 +23,7 @@ export function plan(input: PlanInput): readonly Action[] {
   const known = new Set(pairs.flatMap(({ followerTicket }) => followerTicket ?? []));
   const binding = bind(gatherCopies(input.snapshot, input.link.magic, known), pairs, fingerprintsOf(input));
   const actions = [...tradesOf(input, binding)].flatMap((masterTicket) => planTrade(input, binding, masterTicket));
-  return inOrder([...actions, ...binding.unexplained.flatMap(closeUnexplained)], input.limits.maxOrders, input.monotonicMs);
+  return inOrder([...actions, ...unexplained(input, binding)], input.limits.maxOrders, input.monotonicMs);
 }
 
 /** Invariant 1: why nothing can be concluded now; null when something can. */
@@ -37,12 +38,25 @@ export function distrust({ targets, masterSilentMs, snapshot, snapshotAgeMs, emp
 
 /** An account that shows nothing at all, although something of ours should stand or is about to be opened on the strength of it. */
 function isEmptyAgainst(snapshot: PlanInput["snapshot"], somethingStands: boolean, somethingToOpen: boolean): boolean {
-  const shown = snapshot.positions.length + snapshot.pendings.length + snapshot.closed.length + snapshot.removed.length;
-  return shown === 0 && (somethingStands || somethingToOpen);
+  return showsNothing(snapshot) && (somethingStands || somethingToOpen);
 }
 
-function tradesOf({ pairs, targets }: PlanInput, { copyOf, extras }: Binding): Ticket[] {
-  const standing = [...copyOf].filter(([, copy]) => copy.standing !== null).map(([masterTicket]) => masterTicket);
+/**
+ * What nothing explains is ended, but not while an order of this link is under way or unsettled: it may be that very order. Nor
+ * what is the rest of something older than the history we see: its tag may stand there.
+ */
+function unexplained({ pairs, monotonicMs, settledAtMs }: PlanInput, { unexplained: copies }: Binding): readonly Action[] {
+  if (copies.length === 0) return [];
+  const open = [...pairs.values()].filter(({ busy, settlesAtMs }) => busy || (settlesAtMs !== null && settlesAtMs > monotonicMs));
+  if (monotonicMs < settledAtMs) return [{ kind: "again", atMs: settledAtMs }];
+  if (open.length > 0) return [{ kind: "again", atMs: monotonicMs + LOOK_AGAIN_MS }];
+  return copies.filter((copy) => !copy.isCut).flatMap(closeUnexplained);
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+function tradesOf({ pairs, targets, isFirstLook }: PlanInput, { copyOf, extras }: Binding): Ticket[] {
+  const standing = [...copyOf].filter(([, copy]) => copy.standing !== null || isFirstLook).map(([masterTicket]) => masterTicket);
   return [...new Set([...pairs.keys(), ...(targets?.keys() ?? []), ...standing, ...extras.keys()])].sort((a, b) => a - b);
 }
 

@@ -56,7 +56,7 @@ export function standsAs(input: PlanInput, pair: Pair, copy: OwnCopy, standing: 
   if (standing.kind === "pending") return adoptedPending(now, standing.pending);
   // What an open pair was opened with is known, and history may not reach back to it.
   const knows = pair.status === "Open" && pair.holds === "position" && pair.followerTicket !== null && copy.tickets.includes(pair.followerTicket);
-  const initialVolume = knows ? pair.initialVolume : copy.initialVolume;
+  const initialVolume = knows ? (Math.max(pair.initialVolume, copy.initialVolume) as VolumeUnits) : copy.initialVolume;
   return { ...adopted(now, standing.position), initialVolume };
 }
 
@@ -66,7 +66,7 @@ export function completed(input: PlanInput, target: Target, pair: Pair, entry: C
   const now: Pair = { ...pair, followerTicket, changedAtMs: input.nowMs };
   const ours = target.kind === "gone";
   if ("pending" in entry) return end(now, ours ? "master_cancelled" : "removed", { followerTicket, why: entry.reason });
-  return end({ ...now, holds: "position" }, endReason(entry.reason, ours), { followerTicket });
+  return end({ ...now, holds: "position" }, endReason(entry.reason, ours ? "master_closed" : null), { followerTicket });
 }
 
 const endedOrder = (entry: ClosedPosition | RemovedPending): Position | PendingOrder => ("position" in entry ? entry.position : entry.pending);

@@ -34,14 +34,20 @@ export function standingCopy(input: PlanInput, trade: Trade, copy: OwnCopy, stan
 export function endedCopy(input: PlanInput, trade: Trade, copy: OwnCopy, entry: ClosedPosition | RemovedPending): readonly Action[] {
   const before = trade.known?.pair ?? null;
   if (before !== null && !isLive(before.status)) return [];
-  // Old history of a trade that the master does not hold either needs no row.
-  if (before === null && trade.target.kind === "gone") return [];
+  // Old history needs no row, unless we have just come: then nobody may have told of it.
+  if (before === null && trade.target.kind === "gone" && !input.isFirstLook) return [];
   return rowIfChanged(before, completed(input, trade.target, before ?? rowOf(input, trade.masterTicket, trade.target, copy), entry));
 }
 
 /** Nothing at the broker and nothing known: open late within slippage and age, or record why not. */
 export function noCopyYet(input: PlanInput, { target }: Trade): readonly Action[] {
-  return follow(input, target, null);
+  const waits = input.monotonicMs < input.settledAtMs && wasBeforeUs(input, target);
+  return waits ? [{ kind: "again", atMs: input.settledAtMs }] : follow(input, target, null);
+}
+
+/** The master opened it before this ownership began: a former owner may have sent its copy. */
+function wasBeforeUs({ masterNowMs, monotonicMs, sinceMs }: PlanInput, target: Target): boolean {
+  return target.kind !== "gone" && masterNowMs !== null && masterNowMs - openedAtMs(target) > monotonicMs - sinceMs;
 }
 
 /** Known, but neither open nor in the history. */

@@ -34,9 +34,12 @@ function inputOf({ master = [], at = {}, pairs = [], ...more }: Case): PlanInput
     masterSilentMs: 0,
     snapshotAgeMs: 0,
     emptinessConfirmed: true,
+    settledAtMs: 0,
+    sinceMs: 0,
+    isFirstLook: false,
     monotonicMs: 1_000,
     nowMs: NOW,
-    limits: { staleAfterMs: 15_000, maxOrders: 200 },
+    limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 },
     ...more,
   };
 }
@@ -213,16 +216,51 @@ describe("a copy whose comment is gone", () => {
   });
   test("that fits two trades, or of which two fit one, is not guessed at: it is ended", () => {
     const at = { positions: [position({ comment: "" })] };
-    assert.deepEqual(shown({ master: [held(), held({ masterTicket: ticket(2) })], pairs: [known(sending(), { settlesAtMs: 9_000 }), known(sending({ masterTicket: ticket(2) }), { settlesAtMs: 9_000 })], at }), ["again 9000", "again 9000", "end 50"]);
+    assert.deepEqual(shown({ master: [held(), held({ masterTicket: ticket(2) })], pairs: [known(sending(), { settlesAtMs: 500 }), known(sending({ masterTicket: ticket(2) }), { settlesAtMs: 500 })], at, masterNowMs: brokerMs(90_000) }), ["row 1 Skipped too_old", "row 2 Skipped too_old", "end 50"]);
   });
   test("that fits nothing is closed: untracked orphans of our magic are nobody's", () => {
     for (const odd of [{ side: "sell" as const }, { volume: lots(0.3) }, { openPrice: points(120_000) }, { openTimeMs: brokerMs(-60_000) }]) {
-      assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at: { positions: [position({ comment: "", ...odd })] } }), ["again 9000", "end 50"]);
+      assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at: { positions: [position({ comment: "", ...odd })] } }), ["again 9000", "again 2000"], "not while an order is unsettled");
+      assert.deepEqual(shown({ at: { positions: [position({ comment: "", ...odd })] } }), ["end 50"]);
     }
+  });
+  test("that is the rest of something older than the history is left alone", () => {
+    assert.deepEqual(shown({ at: { positions: [position({ ticket: ticket(51), comment: "from #50" })] } }), []);
+  });
+  test("filled better than asked, or as a late open of what the master had left, is ours all the same", () => {
+    assert.deepEqual(shown({ master: [held()], at: { positions: [position({ comment: "", openPrice: points(109_000) })] } }), ["row 1 Open 50"]);
+    assert.deepEqual(shown({ master: [held({ volume: lots(0.5) })], at: { positions: [position({ comment: "", volume: lots(0.5) })] } }), ["row 1 Open 50"]);
   });
   test("an order bound to one pair is no candidate for another", () => {
     const at = { positions: [position({ comment: "mc2" })] };
     assert.deepEqual(shown({ master: [held(), held({ masterTicket: ticket(2) })], pairs: [known(pair())], at }), ["open mc2 1"]);
+  });
+});
+
+describe("a restart", () => {
+  const justCame = { sinceMs: 900, settledAtMs: 30_900 };
+  test("opens nothing late that the master opened before it, until what was sent before has settled", () => {
+    const before = { master: [held()], masterNowMs: brokerMs(5_000) };
+    assert.deepEqual(shown({ ...before, ...justCame }), ["again 30900"]);
+    assert.deepEqual(shown({ ...before, sinceMs: -31_000, settledAtMs: -1_000 }), ["open mc1 1"]);
+  });
+  test("opens at once what the master opened after it", () => assert.deepEqual(shown({ master: [held()], masterNowMs: brokerMs(50), ...justCame }), ["open mc1 1"]));
+  test("records copies that ended while nobody looked, once", () => {
+    const at = { closed: [closed(position(), "take_profit")] };
+    assert.deepEqual(shown({ at, isFirstLook: true }), ["row 1 Closed take_profit"]);
+    assert.deepEqual(shown({ at }), []);
+  });
+  test("ends nothing unexplained before that: a former owner's order may be what it is", () => {
+    assert.deepEqual(shown({ at: { positions: [position({ comment: "" })] }, ...justCame }), ["again 30900"]);
+  });
+});
+
+describe("more of an order that was filled in part", () => {
+  test("raises what the copy was opened with: nothing is closed for it", () => {
+    const part = pair({ initialVolume: lots(0.4), volume: lots(0.4) });
+    const row = rowOf({ master: [held()], pairs: [known(part)], at: { positions: [position()] } });
+    assert.deepEqual([row.initialVolume, row.volume], [lots(1), lots(1)]);
+    assert.deepEqual(shown({ master: [held()], pairs: [known(part)], at: { positions: [position()] } }), ["row 1 Open 50"]);
   });
 });
 
@@ -249,7 +287,7 @@ describe("what proves nothing", () => {
 test("a plan has a bounded number of orders, closes first, and is looked at again for the rest", () => {
   const trades = Array.from({ length: 5 }, (_, index) => held({ masterTicket: ticket(index + 1) }));
   const at = { positions: [position({ ticket: ticket(90), comment: "mc9" })] };
-  assert.deepEqual(shown({ master: trades, at, limits: { staleAfterMs: 15_000, maxOrders: 2 } }), ["row 9 Open 90", "close 90 1", "open mc1 1", "again 1000"]);
+  assert.deepEqual(shown({ master: trades, at, limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 2 } }), ["row 9 Open 90", "close 90 1", "open mc1 1", "again 1000"]);
 });
 
 test("rows come first, then closes and cancels, then levels, opens last", () => {

@@ -103,7 +103,7 @@ class World {
   }
 
   plan(): readonly Action[] {
-    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), masterSilentMs: 0, snapshotAgeMs: 0, emptinessConfirmed: true, monotonicMs: this.monotonicMs, nowMs: NOW, limits: { staleAfterMs: 15_000, maxOrders: 200 } });
+    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), masterSilentMs: 0, snapshotAgeMs: 0, emptinessConfirmed: true, monotonicMs: this.monotonicMs, nowMs: NOW, settledAtMs: 0, sinceMs: 0, isFirstLook: false, limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 } });
   }
 
   carryOut(action: Action): void {
@@ -184,7 +184,9 @@ test("carrying out plans comes to rest: what is left is only what cannot be conc
     fc.property(trades, (of) => {
       const world = new World(of);
       for (let count = 0; count < ROUNDS; count++) round(world, world.plan());
-      assert.deepEqual(world.plan().filter(({ kind }) => kind !== "missing"), []);
+      // While an order is under way, what nothing explains may be that order.
+      const isBusy = [...world.pairs.values()].some(({ busy }) => busy);
+      assert.deepEqual(world.plan().filter(({ kind }) => kind !== "missing" && !(isBusy && kind === "again")), []);
     }),
     { numRuns: 500 },
   );

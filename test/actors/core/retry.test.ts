@@ -12,7 +12,7 @@ const KINDS: readonly Order["kind"][] = ["open", "place", "close", "cancel", "mo
 const TABLE: Readonly<Record<Refused, Readonly<Record<"open" | "close" | "modify", readonly [string, string]>>>> = {
   fresh_price: { open: ["again", "give_up"], close: ["again", "again"], modify: ["again", "again"] },
   wait: { open: ["again", "give_up"], close: ["again", "again"], modify: ["again", "again"] },
-  adjust: { open: ["plain", "give_up"], close: ["again", "again"], modify: ["again", "again"] },
+  adjust: { open: ["plain", "give_up"], close: ["again", "again"], modify: ["again", "give_up"] },
   market_closed: { open: ["give_up", "give_up"], close: ["again", "again"], modify: ["again", "again"] },
   final: { open: ["give_up", "give_up"], close: ["again", "again"], modify: ["give_up", "give_up"] },
 };

@@ -2,11 +2,11 @@
 
 import { describe, test } from "node:test";
 import assert from "node:assert/strict";
-import { afterChange, afterExecution, concerns } from "../../../actors/core/settle.ts";
+import { afterChange, afterExecution, concerns, ownEnding } from "../../../actors/core/settle.ts";
 import type { Answer, Order } from "../../../protocol/orders.ts";
 import type { Pair } from "../../../protocol/pairs.ts";
 import type { AccountChange, CloseReason } from "../../../protocol/trades.ts";
-import { brokerMs, closed, lots, MAGIC, NOW, pair, pending, points, position, removed, sending, SYMBOL, ticket } from "./examples.ts";
+import { brokerMs, closed, lots, MAGIC, masterPosition, NOW, pair, pending, points, position, removed, sending, SYMBOL, ticket } from "./examples.ts";
 
 const OPEN: Order = { kind: "open", symbol: SYMBOL, side: "buy", volume: lots(1), priceLimit: null, stopLoss: points(109_000), takeProfit: null, magic: MAGIC, comment: "mc1" };
 const PLACE: Order = { kind: "place", symbol: SYMBOL, pending: "buy_limit", volume: lots(1), price: points(109_500), stopLoss: points(109_000), takeProfit: null, magic: MAGIC, comment: "mc1" };
@@ -16,7 +16,7 @@ const MODIFY: Order = { kind: "modify", ticket: ticket(50), symbol: SYMBOL, stop
 type Executed = Extract<Answer, { kind: "done" | "done_in_part" }>;
 const done = (of: number | null, volume = 0, price: number | null = null, kind: Executed["kind"] = "done"): Executed => ({ kind, ticket: of === null ? null : ticket(of), volume: lots(volume), price: price === null ? null : points(price), brokerMs: brokerMs(0) });
 const answered = (before: Pair, order: Order, answer: Executed, sent = before): Pair => afterExecution(before, order, answer, sent, NOW);
-const reported = (before: Pair, change: AccountChange, closing = false): Pair => afterChange(before, change, closing, NOW);
+const reported = (before: Pair, change: AccountChange, closing = false): Pair => afterChange(before, change, closing ? "master_closed" : null, NOW);
 
 const opened = (more: Parameters<typeof position>[0] = {}): AccountChange => ({ kind: "position_opened", brokerMs: brokerMs(0), position: position(more) });
 const changed = (more: Parameters<typeof position>[0] = {}): AccountChange => ({ kind: "position_changed", brokerMs: brokerMs(0), position: position(more) });
@@ -78,8 +78,14 @@ describe("a part-close", () => {
 
 describe("an end", () => {
   test("our own close is the master's, whether answer or report comes first", () => {
-    assert.equal(answered(pair(), close(1, false), done(50, 1)).reason, "master_closed");
+    assert.equal(answered(pair(), close(1, false), done(50, 1), pair({ masterVolume: lots(0) })).reason, "master_closed");
     assert.equal(reported(pair(), ended("manual"), true).reason, "master_closed");
+  });
+  test("a residue that is closed whole says so: the master still holds", () => {
+    assert.equal(answered(pair(), close(1, false), done(50, 1), pair({ masterVolume: lots(0.1) })).reason, "part_below_grid");
+    assert.equal(ownEnding(close(1, false), { kind: "position", position: masterPosition() }), "part_below_grid");
+    assert.equal(ownEnding(null, { kind: "gone", reason: "master_closed" }), "master_closed");
+    assert.equal(ownEnding(null, { kind: "position", position: masterPosition() }), null);
   });
   test("a full close that was executed in part leaves the rest standing", () => {
     const left = answered(pair(), close(1, false), done(50, 0.3, null, "done_in_part"));

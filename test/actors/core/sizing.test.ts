@@ -51,22 +51,26 @@ describe("the volume of a new copy", () => {
 describe("what a part-close closes", () => {
   const share = (initial: number, masterInitial: number, master: number) => ({ initialVolume: lots(initial), masterInitialVolume: lots(masterInitial), masterVolume: lots(master) });
 
-  test("the master's share of the copy's initial volume", () => assert.equal(volumeToClose(share(0.5, 1, 0.6), lots(0.5), spec()), lots(0.2)));
+  test("the master's share of the copy's initial volume", () => assert.equal(volumeToClose(share(0.5, 1, 0.6), lots(0.5), spec(), "keep"), lots(0.2)));
   test("shares are not chained: thirds of 0.10 leave 0.06 and 0.03, not 0.06 and 0.02", () => {
-    assert.equal(remainingVolume(share(0.1, 0.3, 0.2), spec()), lots(0.06));
-    assert.equal(volumeToClose(share(0.1, 0.3, 0.1), lots(0.06), spec()), lots(0.03));
+    assert.equal(remainingVolume(share(0.1, 0.3, 0.2), spec(), "keep"), lots(0.06));
+    assert.equal(volumeToClose(share(0.1, 0.3, 0.1), lots(0.06), spec(), "keep"), lots(0.03));
   });
   test("while the master holds anything the copy keeps its minimum", () => {
-    assert.equal(remainingVolume(share(0.02, 1, 0.01), spec()), lots(0.01));
-    assert.equal(volumeToClose(share(0.01, 1, 0.5), lots(0.01), spec()), 0);
+    assert.equal(remainingVolume(share(0.02, 1, 0.01), spec(), "keep"), lots(0.01));
+    assert.equal(volumeToClose(share(0.01, 1, 0.5), lots(0.01), spec(), "keep"), 0);
   });
   test("a part below the minimum is left standing, and closed with the next part", () => {
     const coarse = spec({ volumeMin: lots(0.1), volumeStep: lots(0.05) });
-    assert.equal(volumeToClose(share(0.5, 1, 0.9), lots(0.5), coarse), 0);
-    assert.equal(volumeToClose(share(0.5, 1, 0.7), lots(0.5), coarse), lots(0.15));
+    assert.equal(volumeToClose(share(0.5, 1, 0.9), lots(0.5), coarse, "keep"), 0);
+    assert.equal(volumeToClose(share(0.5, 1, 0.7), lots(0.5), coarse, "keep"), lots(0.15));
   });
-  test("nothing is closed when the master's volume grew", () => assert.equal(volumeToClose(share(0.5, 1, 1.2), lots(0.5), spec()), 0));
-  test("all is closed when the master holds nothing", () => assert.equal(volumeToClose(share(0.5, 1, 0), lots(0.3), spec()), lots(0.3)));
+  test("nothing is closed when the master's volume grew", () => assert.equal(volumeToClose(share(0.5, 1, 1.2), lots(0.5), spec(), "keep"), 0));
+  test("a share below the minimum is closed whole where residues are not kept, and no other is touched by that", () => {
+    assert.equal(volumeToClose(share(0.01, 1, 0.5), lots(0.01), spec(), "close"), lots(0.01));
+    assert.equal(volumeToClose(share(0.5, 1, 0.6), lots(0.5), spec(), "close"), lots(0.2));
+  });
+  test("all is closed when the master holds nothing", () => assert.equal(volumeToClose(share(0.5, 1, 0), lots(0.3), spec(), "keep"), lots(0.3)));
 });
 
 describe("for any grid, factor and volumes", () => {
@@ -95,12 +99,12 @@ describe("for any grid, factor and volumes", () => {
         if (initialVolume === 0) return;
         const share = { initialVolume, masterInitialVolume, masterVolume: Math.max(1, Math.floor(masterInitialVolume * left)) as VolumeUnits };
         let rest = initialVolume;
-        for (let part = volumeToClose(share, rest, on); part !== 0; part = volumeToClose(share, rest, on)) {
+        for (let part = volumeToClose(share, rest, on, "keep"); part !== 0; part = volumeToClose(share, rest, on, "keep")) {
           assert.ok(onGrid(part, on));
           rest = (rest - part) as VolumeUnits;
-          assert.ok(rest >= on.volumeMin && rest >= remainingVolume(share, on));
+          assert.ok(rest >= on.volumeMin && rest >= remainingVolume(share, on, "keep"));
         }
-        assert.ok(rest - remainingVolume(share, on) < on.volumeMin);
+        assert.ok(rest - remainingVolume(share, on, "keep") < on.volumeMin);
       }),
     );
   });

@@ -69,7 +69,7 @@ function keeping(capacity = 4) {
     onAcquired: ({ account, epoch }, slot) => told.push(`acquired ${account} at ${epoch} in ${slot}`),
     onLost: (account) => told.push(`lost ${account}`),
     onTrip: () => told.push("trip"),
-    onLift: () => told.push("lift"),
+    onLeaseEnd: () => undefined, onLift: () => told.push("lift"),
   });
   const check = (epoch = 1, slot = 0) => gate.check({ slot, epoch: epoch as Epoch });
   return { clock, registry, gate, told, metrics, keeper, check };

@@ -75,6 +75,31 @@ function acting(mailboxCapacity = 10) {
 
 const own = (number: number, more: Partial<Position> = {}): Position => position({ ticket: ticket(number), comment: "", ...more });
 
+/** Nothing stands, but there is a history: an account that is believed. */
+const FLAT = { closed: [closed(own(9))] };
+
+test("an account that shows nothing at all is not believed at once: a book of it would close every copy", async () => {
+  const run = acting();
+  run.connected({ positions: [own(1)] });
+  run.session.tell({ kind: "disconnected", detail: "" });
+  run.connected({});
+  await run.clock.advance(500);
+  assert.equal(run.session.asked.length, 1);
+  run.session.asked[0]?.answer(snapshot({ positions: [own(1)] }));
+  await run.clock.advance(500);
+  assert.deepEqual(run.producer.written, ["book 1: 1", "book 2: 1"]);
+});
+
+test("an account that goes on showing nothing is empty", async () => {
+  const run = acting();
+  run.connected({});
+  for (let second = 0; second < 4; second++) {
+    await run.clock.advance(1_000);
+    run.session.asked.at(-1)?.answer(snapshot({}));
+  }
+  assert.deepEqual(run.producer.written, ["book 1: "]);
+});
+
 test("a connect makes a book with a seq of its own; a tick is followed by one book, not one each", async () => {
   const run = acting();
   run.connected({ positions: [own(1)] });
@@ -87,7 +112,7 @@ test("signs of life repeat the last seq while the state is known, and only then"
   const run = acting();
   await run.clock.advance(6_000);
   assert.deepEqual(run.producer.written, []);
-  run.connected();
+  run.connected(FLAT);
   await run.clock.advance(5_000);
   assert.deepEqual(run.producer.written, ["book 1: ", "tick 1 alive"]);
   run.session.tell({ kind: "disconnected", detail: "" });
@@ -109,7 +134,7 @@ test("a book that the log does not take is offered again until it does", async (
 
 test("a tick that the log does not take leaves a hole that the next book closes", async () => {
   const run = acting();
-  run.connected();
+  run.connected(FLAT);
   run.producer.says = "full";
   run.opened(1);
   run.producer.says = "accepted";
@@ -192,7 +217,7 @@ test("an event that found no room makes the master be read anew, and no tick unt
 
 test("after a stop nothing is told and no timer is left", async () => {
   const run = acting();
-  run.connected();
+  run.connected(FLAT);
   run.opened(1);
   await run.actor.stop();
   run.opened(2);

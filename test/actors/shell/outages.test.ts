@@ -171,7 +171,7 @@ scenario("a master's trade found late is opened while the price allows it, else 
   const moved = scene.clock.random.next() < 0.5;
   scene.follower.setQuote(EURUSD, moved ? 110_060 : 110_050);
   await scene.boot();
-  await scene.clock.advance(10_000);
+  await scene.clock.advance(45_000);
   await scene.rest();
   assert.equal(scene.copyOf(trade.ticket) === null, moved);
   if (moved) assert.equal((await scene.row(trade.ticket))?.reason, "late_open_price_moved");
@@ -182,7 +182,7 @@ scenario("a master's trade older than the age limit is not opened late", {}, asy
   const trade = scene.open(0.1);
   await scene.clock.advance(90_000);
   await scene.boot();
-  await scene.clock.advance(10_000);
+  await scene.clock.advance(45_000);
   await scene.rest();
   assert.equal(scene.follower.asked.length, 0);
   assert.equal((await scene.row(trade.ticket))?.reason, "too_old");

@@ -27,7 +27,8 @@ scenario("an actor that fails is made anew: it finds its copies again and loses 
   // It fails while an order is in flight.
   breaks(scene, 1);
   const second = scene.open(0.2);
-  await scene.clock.advance(5_000);
+  // What the one that failed may have sent has to settle first.
+  await scene.clock.advance(45_000);
   await scene.rest();
   assert.equal(scene.node.metrics.of("actor_restarts"), 1);
   for (const { ticket } of [first, second]) assert.ok(scene.copyOf(ticket) !== null);

@@ -1,0 +1,45 @@
+// Owns the bounds and times of a node, and the relations between them that its promises rest on.
+
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../actors/drivers/wireSession.ts";
+import type { FollowerLimits } from "../actors/shell/followerTypes.ts";
+import { STEADY, type LeaseProfile } from "../actors/shell/leaseKeeper.ts";
+import type { MasterLimits } from "../actors/shell/masterActor.ts";
+import { LockstepError } from "../protocol/errors.ts";
+
+export interface NodeLimits {
+  readonly capacity: number;
+  readonly lease: LeaseProfile;
+  readonly session: SessionLimits;
+  readonly follower: FollowerLimits;
+  readonly master: MasterLimits;
+  readonly bookAheadMs: number;
+  readonly writerRows: number;
+  readonly writerMs: number;
+  /** Records that a producer buffers, and events that wait for it. */
+  readonly buffered: number;
+  readonly bufferRetryMs: number;
+}
+
+export const DEFAULT_NODE_LIMITS: NodeLimits = {
+  capacity: 1_000,
+  lease: STEADY,
+  session: DEFAULT_SESSION_LIMITS,
+  follower: { parallelism: 16, mailboxCapacity: 10_000, settleMs: 30_000, reconcileEveryMs: 60_000 },
+  master: { mailboxCapacity: 10_000, heartbeatMs: 5_000, bookDelayMs: 400 },
+  bookAheadMs: 2_000,
+  writerRows: 500,
+  writerMs: 100,
+  buffered: 20_000,
+  bufferRetryMs: 50,
+};
+
+/** @throws LockstepError `configuration`, naming every relation that does not hold */
+export function checkNodeLimits({ lease, session, follower }: NodeLimits): void {
+  const reachMs = lease.ttlMs - lease.marginMs;
+  const faults = [
+    lease.renewMs + lease.retryMs < reachMs ? null : `renew ${lease.renewMs} ms and retry ${lease.retryMs} ms must fit into ttl - margin, ${reachMs} ms: else one failed renewal fences`,
+    session.brokerTimeoutMs < lease.marginMs ? null : `the broker's time-out ${session.brokerTimeoutMs} ms must be below the lease's margin ${lease.marginMs} ms: else a call outlives the lease`,
+    follower.settleMs >= session.brokerTimeoutMs ? null : `the settle time ${follower.settleMs} ms must not be below the broker's time-out ${session.brokerTimeoutMs} ms: else a call is taken for settled while it is under way`,
+  ].filter((fault) => fault !== null);
+  if (faults.length > 0) throw new LockstepError("configuration", faults.join("; "));
+}
