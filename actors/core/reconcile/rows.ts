@@ -2,6 +2,7 @@
 // completed.
 
 import { isLive, type Pair } from "../../../protocol/pairs.ts";
+import type { Sizing } from "../../../protocol/accounts.ts";
 import type { Ticket } from "../../../protocol/ids.ts";
 import { pendingSide, type ClosedPosition, type PendingOrder, type Position, type RemovedPending } from "../../../protocol/trades.ts";
 import type { VolumeUnits } from "../../../protocol/units.ts";
@@ -30,7 +31,7 @@ export function rowOf(input: PlanInput, masterTicket: Ticket, target: Target, co
 }
 
 /**
- * What the master held when a copy of `initialVolume` was opened: all of it or, where only that gives such a copy, what is left.
+ * What the master held when a copy of `initialVolume` was opened: all of it, or what is left, or something between, as the sizing gives such a copy.
  * Where the master holds nothing more, the copy's own volume stands for it: there is no share left to keep.
  */
 function masterVolumeAtOpen(input: PlanInput, target: Target, initialVolume: VolumeUnits): VolumeUnits {
@@ -42,7 +43,14 @@ function masterVolumeAtOpen(input: PlanInput, target: Target, initialVolume: Vol
     const sized = spec === null ? null : copyVolume(input.link.settings, volume, spec);
     return sized?.kind === "volume" && sized.volume === initialVolume;
   };
-  return gives(left) && !gives(whole) ? left : whole;
+  if (gives(whole)) return whole;
+  return gives(left) ? left : inferred(input.link.settings.sizing, initialVolume, left, whole);
+}
+
+/** A copy opened between two part-closes: what a multiplier must have been applied to, between what is left and all of it. */
+function inferred(sizing: Sizing, initialVolume: VolumeUnits, left: VolumeUnits, whole: VolumeUnits): VolumeUnits {
+  if (sizing.mode !== "multiplier") return whole;
+  return Math.min(whole, Math.max(left, Math.round((initialVolume / sizing.factorMillionths) * 1_000_000))) as VolumeUnits;
 }
 
 /** An ended trade whose order stands again: the rest of a partly filled order, or one that was executed after we gave it up. */

@@ -98,6 +98,15 @@ class World {
     }
   }
 
+  /** Each trade that still stands becomes what is said of it, where that can come of it. */
+  masterGoesOn(then: readonly Found["master"][]): void {
+    [...this.targets].forEach(([masterTicket, target], index) => {
+      const next = then[index];
+      if (next === "gone") this.targets.delete(masterTicket);
+      else if (next === "part" && target.kind === "position") this.targets.set(masterTicket, { kind: "position", position: { ...target.position, volume: (target.position.volume / 2) as VolumeUnits } });
+    });
+  }
+
   snapshot(): AccountSnapshot {
     return snapshot({ positions: [...this.positions.values()], pendings: [...this.pendings.values()], closed: this.closed, removed: this.removed });
   }
@@ -247,6 +256,48 @@ test("the same input gives the same plan, and planning changes nothing", () => {
       const before = JSON.stringify([[...world.pairs], world.snapshot()]);
       assert.deepEqual(world.plan(), world.plan());
       assert.equal(JSON.stringify([[...world.pairs], world.snapshot()]), before);
+    }),
+  );
+});
+
+/** The orders of a plan as texts; what only changes rows is left out. */
+const ordersOf = (actions: readonly Action[]): string[] => actions.flatMap((action) => (action.kind === "order" || action.kind === "loose" ? [JSON.stringify(action.order)] : [])).sort();
+
+test("rows that the database has lost change no order: what they knew is found at the broker", () => {
+  const healthy = fc.record({ master: fc.constantFrom("position", "part", "pending", "gone" as const), broker: fc.constant([]), believed: fc.constant("nothing" as const), stopLoss: fc.constantFrom(null, 109_000) });
+  fc.assert(
+    fc.property(fc.array(healthy, { minLength: 1, maxLength: 5 }), fc.array(fc.constantFrom("position", "part", "pending", "gone" as const), { minLength: 5, maxLength: 5 }), fc.nat(), (of, then, cut) => {
+      const world = new World(of);
+      for (let count = 0; count < ROUNDS; count++) round(world, world.plan());
+      // The master goes on, and a new owner comes with a suffix of the rows missing.
+      const before = [...world.pairs.keys()];
+      world.masterGoesOn(then);
+      const whole = ordersOf(world.plan());
+      for (const masterTicket of before.slice(cut % (before.length + 1))) world.pairs.delete(masterTicket);
+      assert.deepEqual(ordersOf(world.plan()), whole);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("however part-closes come, a copy holds its share of what it was opened with", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 40 }), fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 6 }), (opened, parts) => {
+      const world = new World([]);
+      let left = opened * 10;
+      const hold = (): void => void world.targets.set(ticket(1), { kind: "position", position: masterPosition({ masterTicket: ticket(1), initialVolume: lots(opened / 10), volume: lots(left / 100) }) });
+      hold();
+      round(world, world.plan());
+      for (const part of parts) {
+        left = Math.max(1, left - part);
+        hold();
+        for (let count = 0; count < ROUNDS; count++) round(world, world.plan());
+        const [copy] = [...world.positions.values()];
+        assert.equal(copy?.volume, lots(left / 100), "one to one: the copy holds what the master holds");
+      }
+      world.targets.clear();
+      for (let count = 0; count < ROUNDS; count++) round(world, world.plan());
+      assert.equal(world.closed.reduce((sum, { position: { volume } }) => sum + volume, 0), lots(opened / 10), "all that was opened is closed");
     }),
   );
 });

@@ -69,7 +69,7 @@ function keeping(capacity = 4) {
     onAcquired: ({ account, epoch }, slot) => told.push(`acquired ${account} at ${epoch} in ${slot}`),
     onLost: (account) => told.push(`lost ${account}`),
     onTrip: () => told.push("trip"),
-    onLeaseEnd: () => undefined, onLift: () => told.push("lift"),
+    onLeaseEnd: () => told.push("lease end"), onLift: () => told.push("lift"),
   });
   const check = (epoch = 1, slot = 0) => gate.check({ slot, epoch: epoch as Epoch });
   return { clock, registry, gate, told, metrics, keeper, check };
@@ -234,4 +234,35 @@ test("an account claimed while a renewal is under way is not forgotten for missi
   run.registry.owned.push(late);
   await run.clock.advance(30_000);
   assert.ok(!run.told.some((what) => what.startsWith("lost")));
+});
+
+test("a lost account's slot is never another's: what still waits for a call under it stays out", async () => {
+  const run = keeping();
+  await elapsed(run.clock, run.keeper.start());
+  const waiting = { slot: 0, epoch: 1 as Epoch };
+  assert.equal(run.gate.check(waiting), "open");
+  run.registry.owned = [held("b", 1)];
+  await run.clock.advance(6_000);
+  assert.deepEqual(run.told.slice(2), ["lost a", "acquired b at 1 in 1"]);
+  assert.equal(run.gate.check(waiting), "epoch");
+});
+
+test("when the lease itself has run out, what is unanswered is given up: margin after the trip, and not after a lift", async () => {
+  const run = keeping();
+  await elapsed(run.clock, run.keeper.start());
+  run.registry.down = true;
+  await run.clock.advance(REACH_MS);
+  assert.equal(run.told.at(-1), "trip");
+  await run.clock.advance(PROFILE.marginMs);
+  assert.equal(run.told.at(-1), "lease end");
+  run.registry.down = false;
+  await run.clock.advance(120_000);
+  assert.deepEqual(run.told.filter((what) => what === "lease end").length, 1);
+});
+
+test("an account that is given up goes back, and its gate is shut at once", async () => {
+  const run = keeping();
+  await elapsed(run.clock, run.keeper.start());
+  await run.keeper.giveUp(accountId("a"));
+  assert.deepEqual([run.registry.released, run.check()], [["a"], "epoch"]);
 });

@@ -52,8 +52,14 @@ describe("lockstep demo", () => {
     assert.match(out, /^verdict +ok$/m);
   });
 
+  test("under chaos every trade still has its one copy or a true reason, and nothing is left running", async (t) => {
+    const { report, code } = await demo(t, ["--chaos", "--seed", "7", "--speed", "10000"]);
+    assertCopied(report);
+    assert.equal(code, 0);
+  });
+
   const skip = existsSync(realFolder) ? false : `no real statements at ${realFolder}`;
-  for (const [file, positions] of [["mt4-statement-partial-closes.htm", 66], ["mt4-statement-suffix.htm", 42], ["mt4-statement-rewritten-comments.htm", 10]] as const) {
+  for (const [file, positions] of [["mt4-statement-partial-closes.htm", 66], ["mt4-statement-suffix.htm", 42], ["mt4-statement-rewritten-comments.htm", 10], ["mt5-report-history.xlsx", 9]] as const) {
     test(`copies the real ${file} without a pause between its trades`, { skip }, async (t) => {
       const { report, code } = await demo(t, ["--statement", join(realFolder, file), "--speed", "max"]);
       assertCopied(report);
