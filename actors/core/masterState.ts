@@ -117,9 +117,18 @@ function pendingTick(state: MasterState, order: PendingOrder, kind: "pending_pla
   return { state: { ...state, pendings: withEntry(state.pendings, order.ticket, pending) }, tick: { kind, pending } };
 }
 
-/** Whether this position is the rest of a chain that `state` does not know: only the whole history tells its first ticket. */
+/** A login shows a day of history; a position that is nearly as old may have been part-closed before it. */
+const SHOWN_HISTORY_MS = 20 * 3_600_000;
+
+/**
+ * Whether some position that `state` does not know may have begun before the history that is shown: as the rest of a chain, or
+ * so long ago that parts of it may have been closed unseen. Only the whole history tells its first ticket and its whole volume.
+ */
 export function hasUnknownChain(state: MasterState, snapshot: AccountSnapshot): boolean {
-  return snapshot.positions.some((position) => chainFrom(position.comment) !== null && knownAs(state, position) === undefined);
+  return snapshot.positions.some((position) => {
+    const isOld = snapshot.takenAtMs - position.openTimeMs > SHOWN_HISTORY_MS;
+    return (isOld || chainFrom(position.comment) !== null) && knownAs(state, position) === undefined;
+  });
 }
 
 /** The whole state as a snapshot shows it; chains are followed back through the closed parts, or to a trade of `before`. */

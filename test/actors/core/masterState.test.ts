@@ -127,6 +127,9 @@ describe("the state of a snapshot", () => {
     assert.ok(hasUnknownChain(EMPTY_MASTER, snapshot(chain)));
     assert.ok(!hasUnknownChain(stateOfSnapshot(snapshot(chain), EMPTY_MASTER), snapshot(chain)));
     assert.ok(!hasUnknownChain(EMPTY_MASTER, snapshot({ positions: [own(1, 1)] })));
+    const dayLater = snapshot({ positions: [own(1, 1)], takenAtMs: brokerMs(86_400_000) });
+    assert.ok(hasUnknownChain(EMPTY_MASTER, dayLater), "parts of it may have been closed before the history that is shown");
+    assert.ok(!hasUnknownChain(stateOfSnapshot(dayLater, EMPTY_MASTER), dayLater));
   });
   test("comments that name one another in a circle are unresolved", () => {
     const state = stateOfSnapshot(snapshot({ positions: [own(1, 1, "from #2")], closed: [closed(own(2, 1, "to #1")), closed(own(1, 1, "to #2"))] }), EMPTY_MASTER);
