@@ -5,9 +5,9 @@ import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import { detectFile } from "./format.ts";
 import { readRows, refuseCut } from "./html.ts";
 import type { Statement } from "./model.ts";
-import { readMt4Html } from "./mt4-html.ts";
-import { beginsLikeMt5 } from "./mt5-layout.ts";
-import { readMt5Report } from "./mt5-report.ts";
+import { readMt4Html } from "./mt4Html.ts";
+import { beginsLikeMt5 } from "./mt5Layout.ts";
+import { readMt5Report } from "./mt5Report.ts";
 import { readWorkbook } from "./workbook.ts";
 
 /** Years of trades are a few MiB. */
