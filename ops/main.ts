@@ -47,7 +47,7 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .description("the main job in one process: a statement's trades happen on a simulated master, followers copy them, an independent checker gives the verdict")
     .option("--statement <file>", "an account statement (MetaTrader 4 HTML, MetaTrader 5 HTML or XLSX); default: the bundled one")
     .option("--followers <n>", "how many followers copy", "6")
-    .option("--speed <x>", "seconds of the statement in one second, or max; default: the whole in about half a minute")
+    .option("--speed <x>", "seconds of the statement in one second, or max: no pause at all, so that most trades are over before anybody can copy them; default: the whole in about half a minute")
     .option("--chaos", "sessions are kicked, answers lost, copies closed by hand, the copier's state thrown away twice")
     .option("--seed <n>", "what goes wrong under --chaos", "1")
     .option("--json", "one JSON object on standard output")

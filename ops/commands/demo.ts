@@ -1,5 +1,6 @@
 // Owns `lockstep demo`: its options, its progress, its result on the screen or as JSON.
 
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LockstepError } from "../../protocol/errors.ts";
@@ -25,6 +26,7 @@ export interface DemoCommandOptions {
 
 export const BUNDLED_STATEMENT = fileURLToPath(new URL("../demo/statement.htm", import.meta.url));
 const LINE_EVERY_MS = 3_000;
+const LONGEST_LOG_BYTES = 10_000_000;
 
 /**
  * Exit code 0 when the checker finds nothing, 1 when it does, 128 and the signal's number when it was told to end.
@@ -41,12 +43,14 @@ export async function demoCommand(options: DemoCommandOptions, args: readonly st
 
   const { ending } = launched;
   const folder = join(await stateFolder(process.env, CLONE_FOLDER, { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 }), "demo");
+  await shorten(join(folder, "lockstep.log"));
   const logger = openLogger({ level: "info", file: join(folder, "lockstep.log") });
   const show = progressOn(process.stderr);
   try {
     const report = await runDemo({ statement, followers, speed, chaosSeed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
     show.end();
     process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${demoText(report)}\n`);
+    if (report.verdict !== "ok") process.stderr.write(`the brokers' logs of this run are in the newest folder of ${join(folder, "runs")}\n`);
     return report.verdict === "ok" ? 0 : 1;
   } catch (error) {
     const exitCode = ending.exitCode();
@@ -57,6 +61,12 @@ export async function demoCommand(options: DemoCommandOptions, args: readonly st
   } finally {
     ending.done();
   }
+}
+
+/** Runs share one log file; it begins anew when it has grown long. */
+async function shorten(file: string): Promise<void> {
+  const size = await stat(file).then((found) => found.size, () => 0);
+  if (size > LONGEST_LOG_BYTES) await rm(file, { force: true });
 }
 
 function wholeNumber(option: string, text: string, min: number, max: number): number {

@@ -35,20 +35,22 @@ export function demoReport(
 }
 
 export function demoText(report: DemoReport): string {
-  const table = new Table({ head: ["follower", "platform", "copied", "part-closed", "modified", "pendings", "skipped", "open at end"], style: { head: [], border: [] } });
+  const table = new Table({ head: ["follower", "platform", "copied", "part-closed", "modified", "pendings", "skipped", "open at end"], style: { head: [], border: [] }, chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" } });
   for (const follower of report.followers) {
     table.push([follower.id, follower.platform, follower.copied, follower.partClosed, follower.modified, follower.pendings, skippedText(follower.skipped), follower.openAtEnd]);
   }
   const { ownTimeMs: own, warmUpMs: warm, rows, violations } = report;
   return [
     table.toString(),
-    `own time   p50 ${own.p50} ms   p95 ${own.p95} ms   max ${own.max} ms   (${own.count} orders)`,
-    `warm-up    p50 ${warm.p50} ms   p95 ${warm.p95} ms   max ${warm.max} ms   (the orders of the first ${WARM_UP_TRADES} trades)`,
+    `own time   ${quantilesText(own)}`,
+    `warm-up    ${quantilesText(warm)}, of the first ${WARM_UP_TRADES} trades`,
     `rows       ${rows.pairs} pairs, ${rows.rejected} rejected`,
     ...violations.map((violation) => `VIOLATION  ${violation.rule}${violation.follower === null ? "" : ` at ${violation.follower}`}: ${violation.detail}`),
     `verdict    ${report.verdict}`,
   ].join("\n");
 }
+
+const quantilesText = ({ p50, p95, max, count }: Quantiles): string => (count === 0 ? "no orders" : `p50 ${p50} ms   p95 ${p95} ms   max ${max} ms   ${count} orders`);
 
 function skippedText(skipped: Readonly<Record<string, number>>): string {
   return Object.entries(skipped).map(([reason, count]) => `${count} ${reason.replaceAll("_", " ")}`).join("\n");

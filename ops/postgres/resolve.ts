@@ -23,7 +23,7 @@ export interface ResolvedDatabase {
   stop(): Promise<void>;
 }
 
-/** @throws LockstepError `configuration` (a bad URL, an old server, a folder that cannot be used), `unreachable` */
+/** @throws LockstepError `configuration` (a bad URL, a server that is old or does not answer, a folder that cannot be used), `unreachable` */
 export async function resolveDatabase(options: ResolveOptions): Promise<ResolvedDatabase> {
   const url = options.env["DATABASE_URL"];
   if (url !== undefined) {
@@ -48,7 +48,6 @@ async function checkUrl(url: string): Promise<void> {
   try {
     await checkServer(url);
   } catch (error) {
-    const code = error instanceof LockstepError && error.code === "configuration" ? "configuration" : "unreachable";
-    throw new LockstepError(code, `DATABASE_URL (${parsed.host}): ${messageOf(error)}`, error);
+    throw new LockstepError("configuration", `DATABASE_URL (${parsed.host}): ${messageOf(error)}`, error);
   }
 }

@@ -2,7 +2,7 @@
 // price that the link allows.
 
 import { lotsText, priceText } from "../../../protocol/units.ts";
-import type { Copy } from "./cases.ts";
+import type { Copy, FollowerCase } from "./cases.ts";
 import { beginOf, endOf, sideOf, wasFilled, type Trade } from "./history.ts";
 import { authorOf } from "./outcomes.ts";
 import { isWithin } from "./patience.ts";
@@ -15,8 +15,13 @@ export function isUnheard({ follower, master, openingPatience }: Copy): boolean 
   const { atMs: fromMs } = beginOf(master);
   const toMs = endOf(master)?.atMs ?? Infinity;
   const isForgotten = follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(fromMs));
-  return toMs < Infinity && (isForgotten || isWithin(follower.unheard, { fromMs, toMs }));
+  // A pending order that the link does not copy is undecided until it ends: what is to be heard is its end.
+  const heardFromMs = isUndecided(follower, master) ? toMs : fromMs;
+  const isLost = isUndecided(follower, master) && follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(toMs));
+  return toMs < Infinity && (isForgotten || isLost || isWithin(follower.unheard, { fromMs: heardFromMs, toMs }));
 }
+
+const isUndecided = ({ link }: FollowerCase, { pending, position }: Trade): boolean => !link.settings.copyPendings && pending !== null && position === null;
 
 /** Whether the master holds it for longer than it takes to copy it, or still. */
 const isHeld = ({ position }: Trade, { openingPatience }: Copy): boolean => position !== null && (position.end === null || position.end.atMs > openingPatience.dueMs(position.opened.atMs));
@@ -27,7 +32,7 @@ const isFinal = ({ follower }: Copy, { pending, position }: Trade): boolean => p
 function missing(copy: Copy): string[] {
   const { follower, master, lives, rows } = copy;
   // A pending order that is not copied as such is to be copied when it fills; while it stands nothing is decided.
-  if (!follower.link.settings.copyPendings && master.pending !== null && master.position === null && endOf(master) === null) return [];
+  if (isUndecided(follower, master) && endOf(master) === null) return [];
   if (rows.some(({ status, reason }) => status === "Skipped" && !(reason === "pendings_off" && wasFilled(master)))) return [];
   if (lives.some((life) => isFinal(copy, life))) return [];
   if (lives.length === 0) return isUnheard(copy) ? [] : [`${tradeText(master)}: neither a copy nor a row that says why not`];

@@ -71,6 +71,20 @@ describe("a pending order that stands at the end", () => {
   };
   test("needs no word where pendings are off: it may fill yet", () => assert.deepEqual(standing(F6), []));
   test("is missed where they are on", () => assert.deepEqual(standing(F1), ["missing f1"]));
+  test("that ends while no copier runs is unheard where pendings are off, and missed where its end could be heard", () => {
+    const one = staged(ONE);
+    const { theatre } = one;
+    one.copier.deaf.add(F6);
+    const pending = theatre.place(301, EUR, "buy_limit", "0.10", 108_300);
+    theatre.pass(3_000);
+    const fromMs = theatre.nowMs;
+    theatre.cancel(pending);
+    theatre.pass(1_000);
+    const outages = [{ fromMs, toMs: theatre.nowMs }];
+    theatre.rest();
+    const ofF6 = (more: Parameters<typeof theatre.report>[0]): string[] => brokenRules(theatre.report(more)).filter((rule) => rule.endsWith("f6"));
+    assert.deepEqual([ofF6({ outages }), ofF6({})], [[], ["missing f6"]]);
+  });
 });
 
 describe("a pending order that fills", () => {
