@@ -77,7 +77,7 @@ test("DATABASE_URL: text that is no Postgres URL is refused without being shown"
 test("DATABASE_URL: a server that is not there is named without its password", async () => {
   await assert.rejects(resolve({ DATABASE_URL: "postgres://u:secret@127.0.0.1:1/db" }), (error: Error) => {
     assert.equal(error.message, "DATABASE_URL (127.0.0.1:1): connect ECONNREFUSED 127.0.0.1:1");
-    return "code" in error && error.code === "unreachable";
+    return "code" in error && error.code === "configuration";
   });
 });
 
