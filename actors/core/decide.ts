@@ -10,6 +10,7 @@
 //    they follow when the market allows it.
 
 import type { Link } from "../../protocol/accounts.ts";
+import type { Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import type { ReasonDetail, SkipReason } from "../../protocol/reasons.ts";
@@ -28,8 +29,13 @@ export type Target =
   | { readonly kind: "pending"; readonly pending: MasterPending }
   | { readonly kind: "gone"; readonly reason: "master_closed" | "master_cancelled" };
 
+/** What the master still holds. */
+export type LiveTarget = Exclude<Target, { kind: "gone" }>;
+
+export const tradeOf = (target: LiveTarget): MasterPosition | MasterPending => (target.kind === "position" ? target.position : target.pending);
+
 /** The master's side of an open or placed trade, by its broker's clock. */
-export const openedAtMs = (target: Exclude<Target, { kind: "gone" }>): BrokerMs => (target.kind === "position" ? target.position.openTimeMs : target.pending.placedTimeMs);
+export const openedAtMs = (target: LiveTarget): BrokerMs => (target.kind === "position" ? target.position.openTimeMs : target.pending.placedTimeMs);
 
 /** How old the master's open is, and whether it comes to us as news or was found afterwards. */
 export interface Opening {
@@ -89,9 +95,9 @@ export function decide(input: DecideInput): Decision {
       return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order({ ...pair, masterVolume: NO_VOLUME }, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
     case "position":
       // Our own pending fills by its own broker's quotes; until then there is nothing to close or modify.
-      return pair.holds === "position" ? followPosition(input, pair, target.position) : NOTHING;
+      return pair.holds === "position" ? followPosition(input, pair, ticket, target.position) : NOTHING;
     case "pending":
-      return pair.holds === "pending" ? followPending(input, pair, target.pending) : NOTHING;
+      return pair.holds === "pending" ? followPending(input, pair, ticket, target.pending) : NOTHING;
     default:
       return unreachable(target);
   }
@@ -165,27 +171,27 @@ function openingStops(input: DecideInput, spec: SymbolSpec, master: Stops & { re
   return input.link.settings.copyStops && !input.plain ? stopsAt(spec, master) : NO_STOPS;
 }
 
-function followPosition(input: DecideInput, pair: Pair, position: MasterPosition): Decision {
+function followPosition(input: DecideInput, pair: Pair, ticket: Ticket, position: MasterPosition): Decision {
   const { link, market } = input;
-  if (market.spec === null || pair.followerTicket === null) return NOTHING;
+  if (market.spec === null) return NOTHING;
   const share = { initialVolume: pair.initialVolume, masterInitialVolume: pair.masterInitialVolume, masterVolume: position.volume };
   const volume = volumeToClose(share, pair.volume, market.spec, link.settings.residue);
   if (volume !== NO_VOLUME) {
-    return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket: pair.followerTicket, symbol: pair.symbol, volume, part: volume < pair.volume });
+    return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket, symbol: pair.symbol, volume, part: volume < pair.volume });
   }
   const wanted = stopsAt(market.spec, position);
   if (!link.settings.copyStops || sameStops(wanted, pair)) return NOTHING;
   const stops = market.quote === null ? wanted : stopsTaken(pair.side, wanted, pair, market.quote, market.spec.stopLevelPoints);
-  return sameStops(stops, pair) ? { kind: "later" } : order(pair, { kind: "modify", ticket: pair.followerTicket, symbol: pair.symbol, ...stops });
+  return sameStops(stops, pair) ? { kind: "later" } : order(pair, { kind: "modify", ticket, symbol: pair.symbol, ...stops });
 }
 
-function followPending(input: DecideInput, pair: Pair, pending: MasterPending): Decision {
+function followPending(input: DecideInput, pair: Pair, ticket: Ticket, pending: MasterPending): Decision {
   const { link, market } = input;
-  if (market.spec === null || pair.followerTicket === null) return NOTHING;
+  if (market.spec === null) return NOTHING;
   const price = rescalePoints(pending.price, pending.digits, market.spec.digits);
   const stops = link.settings.copyStops ? stopsAt(market.spec, pending) : { stopLoss: pair.stopLoss, takeProfit: pair.takeProfit };
   if (price === pair.openPrice && sameStops(stops, pair)) return NOTHING;
-  return order(pair, { kind: "change", ticket: pair.followerTicket, symbol: pair.symbol, price, ...stops });
+  return order(pair, { kind: "change", ticket, symbol: pair.symbol, price, ...stops });
 }
 
 /** The row of a trade that is not copied, and why. */
@@ -197,16 +203,16 @@ function skip(input: RowContext, trade: MasterPosition | MasterPending, reason: 
 export const opensTrade = ({ kind }: TickBody): boolean => kind === "opened" || kind === "pending_placed" || kind === "pending_filled";
 
 /** The row of a trade that the master ended before its copy was sent. */
-export function neverCopiedPair(input: RowContext, target: Exclude<Target, { kind: "gone" }>): Pair {
+export function neverCopiedPair(input: RowContext, target: LiveTarget): Pair {
   // A pending order of a link that copies none was never ours to copy.
   const pendingsOff = target.kind === "pending" && !input.link.settings.copyPendings;
-  return skippedPair(rowStart(input, target.kind === "position" ? target.position : target.pending), pendingsOff ? "pendings_off" : "gone_before_copy", {});
+  return skippedPair(rowStart(input, tradeOf(target)), pendingsOff ? "pendings_off" : "gone_before_copy", {});
 }
 
-export type RowContext = Pick<DecideInput, "link" | "market" | "nowMs">;
+type RowContext = Pick<DecideInput, "link" | "market" | "nowMs">;
 
 /** The fields that a trade's row has from the start, in the follower's digits where it has the symbol. */
-export function rowStart({ link, market, nowMs }: RowContext, trade: MasterPosition | MasterPending): Omit<RowStart, "volume"> {
+function rowStart({ link, market, nowMs }: RowContext, trade: MasterPosition | MasterPending): Omit<RowStart, "volume"> {
   const pending = "kind" in trade;
   return {
     link,

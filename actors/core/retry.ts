@@ -18,11 +18,18 @@ const LONGEST_PAUSE_MS = 30_000;
 const OPEN_ATTEMPTS = 5;
 const MODIFY_ATTEMPTS = 5;
 
-/** Doubles with each attempt, jittered down to half so that many followers do not ask in step. */
-export function pauseMs(attempt: number, jitter: number): number {
-  const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt - 1, 20));
+/**
+ * The pause after `attempt` tries in a row, from 1: doubles from `firstMs` up to `longestMs`, jittered down to half so that
+ * many do not try in step.
+ * @param jitter uniform in [0, 1)
+ */
+export function backoffMs(attempt: number, firstMs: number, longestMs: number, jitter: number): number {
+  const full = Math.min(longestMs, firstMs * 2 ** Math.min(attempt - 1, 30)); // the exponent stays finite
   return full * (0.5 + jitter / 2);
 }
+
+/** Of a refused order, or of a write that the database does not take. */
+export const pauseMs = (attempt: number, jitter: number): number => backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, jitter);
 
 export interface Tried {
   /** How many times this was tried already, from 1. */

@@ -7,15 +7,14 @@
 
 import { LockstepError, unreachable } from "../../protocol/errors.ts";
 import type { Ticket } from "../../protocol/ids.ts";
-import type { Answer, Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Execution, Order, Permit } from "../../protocol/orders.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import { chainFrom } from "../../protocol/tags.ts";
 import type { AccountChange, Position } from "../../protocol/trades.ts";
 import { CallChannels, type CallMaker, type ChannelOutcome } from "./callChannels.ts";
 import { mt4Answer } from "./mt4Codes.ts";
-import { answerOf } from "./orderAnswers.ts";
 import type { WireConnection } from "./wireConnection.ts";
-import { dropped, WireSession, type WireSessionOptions } from "./wireSession.ts";
+import { answered, WireSession, type WireSessionOptions } from "./wireSession.ts";
 
 export interface Mt4SessionOptions extends WireSessionOptions {
   readonly executor: CallMaker;
@@ -38,7 +37,7 @@ export class Mt4Session extends WireSession {
   }
 
   async execute(order: Order, permit: Permit): Promise<Execution> {
-    if (this.liveConnection === null) return this.#notNow();
+    if (this.liveConnection === null) return this.notNow();
     if (order.kind !== "close" || !order.part) return this.#call(order, permit);
     this.#rests.set(order.ticket, null); // before the call: the change may come before the answer (2)
     const execution = await this.#call(order, permit);
@@ -80,7 +79,7 @@ export class Mt4Session extends WireSession {
       case "failed":
         return answered({ kind: "not_delivered", detail: acquired.detail }, null);
       case "dropped":
-        return acquired.cause === "cancelled" ? this.#notNow() : acquired;
+        return acquired.cause === "cancelled" ? this.notNow() : acquired;
       default:
         return unreachable(acquired);
     }
@@ -91,18 +90,15 @@ export class Mt4Session extends WireSession {
 
   #execution(order: Order, outcome: ChannelOutcome): Execution {
     switch (outcome.kind) {
-      case "answered": {
-        const answer = answerOf(order, outcome.message, mt4Answer);
-        if ("brokerMs" in answer) this.heardBrokerTime(answer.brokerMs);
-        return answered(answer, outcome.callMadeAtMs);
-      }
+      case "answered":
+        return this.executed(order, outcome.message, mt4Answer, outcome.callMadeAtMs);
       case "unknown":
         return answered({ kind: "unknown", detail: outcome.detail }, outcome.callMadeAtMs);
       case "not_delivered":
         return answered({ kind: "not_delivered", detail: outcome.detail }, null);
       case "dropped":
         // Only the session's own end cancels a call.
-        return outcome.cause === "cancelled" ? this.#notNow() : outcome;
+        return outcome.cause === "cancelled" ? this.notNow() : outcome;
       default:
         return unreachable(outcome);
     }
@@ -120,10 +116,4 @@ export class Mt4Session extends WireSession {
       throw error;
     }
   }
-
-  #notNow(): Execution {
-    return this.closed ? dropped("stopped", "the session was closed") : dropped("session_down", "no session with the broker");
-  }
 }
-
-const answered = (answer: Answer, callMadeAtMs: number | null): Execution => ({ kind: "answered", answer, callMadeAtMs });

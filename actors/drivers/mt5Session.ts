@@ -5,11 +5,10 @@
 // 2. What was not written is `not_delivered` or dropped; what was written and not answered is unknown.
 
 import { unreachable } from "../../protocol/errors.ts";
-import type { Answer, Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Execution, Order, Permit } from "../../protocol/orders.ts";
 import type { Gate } from "../../protocol/ports/gate.ts";
 import { mt5Answer } from "./mt5Codes.ts";
-import { answerOf } from "./orderAnswers.ts";
-import { dropped, WireSession, type WireSessionOptions } from "./wireSession.ts";
+import { answered, dropped, WireSession, type WireSessionOptions } from "./wireSession.ts";
 
 export interface Mt5SessionOptions extends WireSessionOptions {
   readonly gate: Gate;
@@ -26,14 +25,11 @@ export class Mt5Session extends WireSession {
 
   async execute(order: Order, permit: Permit): Promise<Execution> {
     const connection = this.liveConnection;
-    if (connection === null) return this.closed ? dropped("stopped", "the session was closed") : dropped("session_down", "no session with the broker");
+    if (connection === null) return this.notNow();
     const reply = await connection.guardedRequest({ t: "order", order }, this.options.limits.brokerTimeoutMs, () => this.#gate.check(permit));
     switch (reply.kind) {
-      case "answered": {
-        const answer = answerOf(order, reply.response, mt5Answer);
-        if ("brokerMs" in answer) this.heardBrokerTime(answer.brokerMs);
-        return answered(answer, reply.writtenAtMs);
-      }
+      case "answered":
+        return this.executed(order, reply.response, mt5Answer, reply.writtenAtMs);
       case "refused":
         return dropped("gate", `gate 2: ${reply.verdict}`);
       case "full":
@@ -56,5 +52,3 @@ export class Mt5Session extends WireSession {
   protected override onDown(): void {}
   protected override onChange(): void {}
 }
-
-const answered = (answer: Answer, callMadeAtMs: number | null): Execution => ({ kind: "answered", answer, callMadeAtMs });

@@ -7,7 +7,10 @@ import { unreachable } from "../../protocol/errors.ts";
 import type { Answer, Order } from "../../protocol/orders.ts";
 import type { WireErrorCode, WireMessage, WireResult } from "../../protocol/wire.ts";
 
-export function answerOf(order: Order, response: WireMessage, platformAnswer: (order: Order, result: WireResult) => Answer): Answer {
+/** How a platform's result codes are read. */
+export type PlatformAnswer = (order: Order, result: WireResult) => Answer;
+
+export function answerOf(order: Order, response: WireMessage, platformAnswer: PlatformAnswer): Answer {
   if (response.t === "result") return platformAnswer(order, response);
   if (response.t === "error") return answerOfError(response.code, response.text); // (1)
   return { kind: "unknown", detail: `the broker answered an order with ${response.t}` }; // (2)

@@ -6,6 +6,7 @@
 
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
+import { backoffMs } from "../core/retry.ts";
 
 export interface ReconnectOptions {
   readonly clock: Clock;
@@ -14,12 +15,6 @@ export interface ReconnectOptions {
   readonly minMs: number;
   /** The longest pause of all; also how long a connection must last to be called good. */
   readonly maxMs: number;
-}
-
-/** After `failures` failures in a row, from 1: between half and all of min * 2^(failures - 1), at most max. */
-export function backoffMs(failures: number, minMs: number, maxMs: number, random: Random): number {
-  const ceilingMs = Math.min(maxMs, minMs * 2 ** Math.min(failures - 1, 30));
-  return ceilingMs * (0.5 + random.next() / 2);
 }
 
 export class Reconnect {
@@ -50,7 +45,7 @@ export class Reconnect {
     if (this.#upSinceMs !== null && clock.monotonicMs() - this.#upSinceMs >= maxMs) this.#failures = 0; // (2)
     this.#upSinceMs = null;
     this.#failures += 1;
-    const pauseMs = backoffMs(this.#failures, minMs, maxMs, random);
+    const pauseMs = backoffMs(this.#failures, minMs, maxMs, random.next());
     this.#timer?.cancel(); // (1)
     if (!this.#stopped) this.#timer = clock.after(pauseMs, this.#attempt);
     return pauseMs;

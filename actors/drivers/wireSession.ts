@@ -9,14 +9,15 @@
 import type { Account } from "../../protocol/accounts.ts";
 import { LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
 import type { AccountId, SymbolName } from "../../protocol/ids.ts";
-import type { DropCause, Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Answer, DropCause, Execution, Order, Permit } from "../../protocol/orders.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { AccountChange, AccountSnapshot, Platform, Quote, SymbolSpec } from "../../protocol/trades.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
-import type { WireErrorCode, WirePush, WireResponse, WireWelcome } from "../../protocol/wire.ts";
+import type { WireErrorCode, WireMessage, WirePush, WireResponse, WireWelcome } from "../../protocol/wire.ts";
 import { brokerAddress, type BrokerAddress } from "./brokerAddress.ts";
+import { answerOf, type PlatformAnswer } from "./orderAnswers.ts";
 import { Reconnect } from "./reconnect.ts";
 import { SymbolTable } from "./symbolTable.ts";
 import { WireConnection, type Reply } from "./wireConnection.ts";
@@ -142,6 +143,18 @@ export abstract class WireSession implements BrokerSession {
     return this.#closed;
   }
 
+  /** Why nothing can be sent now. */
+  protected notNow(): Execution {
+    return this.#closed ? dropped("stopped", "the session was closed") : dropped("session_down", "no session with the broker");
+  }
+
+  /** What the broker's answer to an order comes to. */
+  protected executed(order: Order, message: WireMessage, platformAnswer: PlatformAnswer, callMadeAtMs: number | null): Execution {
+    const answer = answerOf(order, message, platformAnswer);
+    if ("brokerMs" in answer) this.heardBrokerTime(answer.brokerMs);
+    return answered(answer, callMadeAtMs);
+  }
+
   /** A reading that is behind what we carried forward only took longer to arrive. */
   protected heardBrokerTime(brokerMs: number): void {
     if (brokerMs > (this.brokerNowMs() ?? -Infinity)) this.#brokerTime = { brokerMs, atMs: this.options.clock.monotonicMs() };
@@ -226,6 +239,8 @@ export abstract class WireSession implements BrokerSession {
     this.#onEvent?.({ kind: "disconnected", detail });
   }
 }
+
+export const answered = (answer: Answer, callMadeAtMs: number | null): Execution => ({ kind: "answered", answer, callMadeAtMs });
 
 export const dropped = (cause: DropCause, detail: string): Execution => ({ kind: "dropped", cause, detail });
 

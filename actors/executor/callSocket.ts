@@ -22,10 +22,6 @@ export class CallSocket {
     return this.#ended;
   }
 
-  get busy(): boolean {
-    return this.#lanes > 0;
-  }
-
   /** Whether a call may be made: not ended by us, not by the broker, and nothing unread (a late answer) in it. */
   usable(): boolean {
     return !this.#ended && peek(this.fd) === "quiet";

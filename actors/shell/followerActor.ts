@@ -11,10 +11,10 @@ import type { Account } from "../../protocol/accounts.ts";
 import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { SessionEvent } from "../../protocol/ports/broker.ts";
+import { wallNow } from "../../protocol/ports/clock.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
-import type { WallMs } from "../../protocol/units.ts";
 import { decide, neverCopiedPair, opensTrade } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
 import type { Action } from "../core/reconcile/input.ts";
@@ -189,7 +189,7 @@ export class FollowerActor {
       const copy = state.candidate(change);
       if (copy === null || copy.pair === null || !concerns(copy.pair, change, state.link.magic)) continue;
       const ours = ownEnding(copy.flight, state.targets === null ? null : state.target(copy.masterTicket));
-      const pair = afterChange(copy.pair, change, ours, this.#nowMs());
+      const pair = afterChange(copy.pair, change, ours, wallNow(this.#options.clock));
       if (samePair(pair, copy.pair)) return;
       // Reports and answers come on ways of their own: one that was overtaken could undo what the answer said.
       if (change.brokerMs < copy.answeredAtMs && isLive(pair.status)) return this.#reconciler.look("older report", LOOK_AFTER_MS);
@@ -215,7 +215,7 @@ export class FollowerActor {
       market: marketOf(this.#options.session, state.link, target),
       opening: { late: copy.opening === "late", ageMs: state.ageMs(target, this.#options.clock.monotonicMs()) },
       plain: copy.plain,
-      nowMs: this.#nowMs(),
+      nowMs: wallNow(this.#options.clock),
     });
     switch (decision.kind) {
       case "nothing":
@@ -282,7 +282,7 @@ export class FollowerActor {
     const target = copy.lastTarget;
     if (target === null || (copy.pair !== null && !copy.unsent)) return;
     copy.unsent = false;
-    this.#ledger.set(copy, neverCopiedPair({ link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: this.#nowMs() }, target));
+    this.#ledger.set(copy, neverCopiedPair({ link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: wallNow(this.#options.clock) }, target));
   }
 
   /** An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it. */
@@ -311,9 +311,5 @@ export class FollowerActor {
     copy.pair = row.pair;
     // Its order may have been sent by whoever wrote the row, up to now.
     if (row.pair.status === "Sending") copy.settlesAtMs = this.#options.clock.monotonicMs() + this.#options.limits.settleMs;
-  }
-
-  #nowMs(): WallMs {
-    return Math.floor(this.#options.clock.wallMs()) as WallMs;
   }
 }

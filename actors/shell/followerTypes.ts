@@ -15,7 +15,8 @@ import type { WallMs } from "../../protocol/units.ts";
 import type { ClockReading } from "../core/masterFold.ts";
 import type { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
-import type { Copy, LinkCopies, LiveTarget } from "./linkCopies.ts";
+import type { LiveTarget } from "../core/decide.ts";
+import type { Copy, LinkCopies } from "./linkCopies.ts";
 import type { SnapshotMessage } from "./reconciler.ts";
 
 export interface FollowerOptions {

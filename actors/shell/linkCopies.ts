@@ -11,9 +11,7 @@ import { compareVersions, type MasterPending, type MasterPosition, type MasterVe
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
-import { openedAtMs, type Target } from "../core/decide.ts";
-
-export type LiveTarget = Exclude<Target, { kind: "gone" }>;
+import { openedAtMs, type LiveTarget, type Target } from "../core/decide.ts";
 
 /** One trade of the master on this link. */
 export interface Copy {

@@ -20,7 +20,7 @@ import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
 import { partitionOf } from "../../protocol/topics.ts";
 import { messageOf, unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
-import { EMPTY_FOR_MS, showsNothing } from "../core/emptiness.ts";
+import { emptySince, isEmptinessBelieved } from "../core/emptiness.ts";
 import { EMPTY_MASTER, foldChange, hasUnknownChain, stateOfSnapshot, type MasterState } from "../core/masterState.ts";
 import type { Counter } from "./counter.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -54,6 +54,8 @@ const ASK_AGAIN_MS = 1_000;
 export class MasterActor {
   readonly account: Account;
   readonly #options: MasterOptions;
+  /** Of its ticks and books. */
+  readonly #partition: number;
   readonly #mailbox: Mailbox<MasterMessage>;
   #state: MasterState = EMPTY_MASTER;
   /** While the state is not known (invariant 4): the changes that a snapshot on its way may not contain. */
@@ -69,6 +71,7 @@ export class MasterActor {
   constructor(options: MasterOptions) {
     this.account = options.account;
     this.#options = options;
+    this.#partition = partitionOf(options.account.id, options.partitions);
     this.#mailbox = new Mailbox({ capacity: options.limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
   }
 
@@ -139,8 +142,8 @@ export class MasterActor {
   /** Invariant 4. */
   #isDoubtfullyEmpty(snapshot: AccountSnapshot): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#emptySinceMs = showsNothing(snapshot) ? (this.#emptySinceMs ?? nowMs) : null;
-    return this.#emptySinceMs !== null && nowMs - this.#emptySinceMs < EMPTY_FOR_MS;
+    this.#emptySinceMs = emptySince(this.#emptySinceMs, snapshot, nowMs);
+    return this.#emptySinceMs !== null && !isEmptinessBelieved(this.#emptySinceMs, nowMs);
   }
 
   #askAfter(delayMs: number): void {
@@ -163,10 +166,10 @@ export class MasterActor {
   }
 
   #publishTick(body: TickBody, occurredAtMs: BrokerMs, callbackAtMs: WallMs): void {
-    const { account, epoch, seqs, producer, topics, partitions, session, logger } = this.#options;
+    const { account, epoch, seqs, producer, topics, session, logger } = this.#options;
     const seq = (body.kind === "alive" ? seqs.last : seqs.next()) as Seq;
     const tick: Tick = { master: account.id, epoch, seq, occurredAtMs, brokerNowMs: session.brokerNowMs() ?? occurredAtMs, callbackAtMs, body };
-    const record = { topic: topics.ticks, partition: partitionOf(account.id, partitions), key: account.id, value: encode(TICK, tick) };
+    const record = { topic: topics.ticks, partition: this.#partition, key: account.id, value: encode(TICK, tick) };
     const result = producer.append(record, (error) => {
       if (error === null) return;
       logger.error({ master: account.id, seq, error: error.message }, "tick lost: the next book closes the gap");
@@ -184,7 +187,7 @@ export class MasterActor {
   #publishBook(): void {
     this.#bookTimer?.cancel();
     this.#bookTimer = null;
-    const { account, epoch, seqs, producer, topics, partitions, session, logger } = this.#options;
+    const { account, epoch, seqs, producer, topics, session, logger } = this.#options;
     const book: Book = {
       master: account.id,
       epoch,
@@ -197,7 +200,7 @@ export class MasterActor {
       logger.error({ master: account.id, seq: book.seq, why }, "book not taken by the log");
       this.#bookSoon();
     };
-    const record = { topic: topics.books, partition: partitionOf(account.id, partitions), key: `${account.id}/${epoch}`, value: encode(BOOK, book) };
+    const record = { topic: topics.books, partition: this.#partition, key: `${account.id}/${epoch}`, value: encode(BOOK, book) };
     const result = producer.append(record, (error) => (error === null ? undefined : lost(error.message)));
     if (result !== "accepted") lost(result);
   }

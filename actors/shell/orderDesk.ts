@@ -9,8 +9,9 @@
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Answer, Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
+import { wallNow } from "../../protocol/ports/clock.ts";
 import { unreachable } from "../../protocol/errors.ts";
-import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import type { BrokerMs } from "../../protocol/units.ts";
 import { afterRefusal } from "../core/retry.ts";
 import { afterExecution, leavesNothing } from "../core/settle.ts";
 import type { Answered, FollowerMessage, LooseAnswered, FollowerOptions, TickTimes } from "./followerTypes.ts";
@@ -126,7 +127,7 @@ export class OrderDesk {
         copy.plain = false;
         copy.refusedLevels = null;
         copy.answeredAtMs = answer.brokerMs;
-        ledger.set(copy, afterExecution(pair, order, answer, sent, this.#nowMs()));
+        ledger.set(copy, afterExecution(pair, order, answer, sent, wallNow(this.#options.clock)));
         // MetaTrader 4 names no new ticket for what a part-close leaves, and it was not found yet.
         if (order.kind === "close" && !leavesNothing(order, answer) && copy.pair?.followerTicket === order.ticket && answer.ticket === null) this.#lookForEffect(copy, order);
         return;
@@ -162,7 +163,7 @@ export class OrderDesk {
       copy.plain ||= retry.plain;
       copy.pause = clock.after(retry.afterMs, () => tellAnswer({ kind: "retry", state, copy }));
     } else if (unsent) {
-      ledger.set(copy, { ...pair, status: "Skipped", reason: "refused", detail: { code: answer.code, text: answer.text, attempts: copy.attempts }, changedAtMs: this.#nowMs() });
+      ledger.set(copy, { ...pair, status: "Skipped", reason: "refused", detail: { code: answer.code, text: answer.text, attempts: copy.attempts }, changedAtMs: wallNow(this.#options.clock) });
     } else copy.refusedLevels = levelsOf(order);
     // The broker does not know what we want to end, or we do not know what it knows.
     if (answer.refusal === "final" && !opens(order)) reconciler.look("refused", LOOK_AFTER_MS);
@@ -171,7 +172,7 @@ export class OrderDesk {
   /** Levels that stand already are as asked; whatever else is so already, the broker's history says why. */
   #onAlready(copy: Copy, order: Order, pair: Pair): void {
     if (order.kind !== "modify" && order.kind !== "change") return this.#pauseThenLook(copy, "already so");
-    this.#options.ledger.set(copy, afterExecution(pair, order, { kind: "done", ticket: order.ticket, volume: pair.volume, price: null, brokerMs: 0 as BrokerMs }, pair, this.#nowMs()));
+    this.#options.ledger.set(copy, afterExecution(pair, order, { kind: "done", ticket: order.ticket, volume: pair.volume, price: null, brokerMs: 0 as BrokerMs }, pair, wallNow(this.#options.clock)));
   }
 
   #onDropped(copy: Copy, order: Order, why: string): void {
@@ -198,10 +199,6 @@ export class OrderDesk {
     });
     // A tick may end the pause: the look is wanted all the same.
     reconciler.look(cause, LOOK_AFTER_MS);
-  }
-
-  #nowMs(): WallMs {
-    return Math.floor(this.#options.clock.wallMs()) as WallMs;
   }
 }
 

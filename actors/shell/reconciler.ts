@@ -8,15 +8,15 @@ import type { Ticket } from "../../protocol/ids.ts";
 import type { Permit } from "../../protocol/orders.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
-import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
+import { wallNow, type Clock, type Random, type Timer } from "../../protocol/ports/clock.ts";
 import type { Gate } from "../../protocol/ports/gate.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { AccountSnapshot } from "../../protocol/trades.ts";
 import { messageOf } from "../../protocol/errors.ts";
-import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import type { BrokerMs } from "../../protocol/units.ts";
 import type { Market, Target } from "../core/decide.ts";
-import { EMPTY_FOR_MS, showsNothing } from "../core/emptiness.ts";
+import { emptySince, isEmptinessBelieved } from "../core/emptiness.ts";
 import type { Action, KnownPair, PlanInput } from "../core/reconcile/input.ts";
 import { distrust, plan } from "../core/reconcile/plan.ts";
 import type { LinkCopies } from "./linkCopies.ts";
@@ -128,7 +128,7 @@ export class Reconciler {
 
   #note(snapshot: AccountSnapshot | null, askedAtMs: number): void {
     if (snapshot === null) return;
-    this.#emptySinceMs = snapshot.synced && showsNothing(snapshot) ? (this.#emptySinceMs ?? askedAtMs) : null;
+    this.#emptySinceMs = snapshot.synced ? emptySince(this.#emptySinceMs, snapshot, askedAtMs) : null;
   }
 
   /** The plan of one link; null while nothing can be concluded. */
@@ -144,12 +144,12 @@ export class Reconciler {
       masterSilentMs: state.silentMs(monotonicMs),
       snapshot,
       snapshotAgeMs: monotonicMs - askedAtMs,
-      emptinessConfirmed: this.#emptySinceMs !== null && monotonicMs - this.#emptySinceMs >= EMPTY_FOR_MS,
+      emptinessConfirmed: this.#emptySinceMs !== null && isEmptinessBelieved(this.#emptySinceMs, monotonicMs),
       pairs,
       market,
       masterNowMs: state.masterNowMs(monotonicMs),
       monotonicMs,
-      nowMs: Math.floor(clock.wallMs()) as WallMs,
+      nowMs: wallNow(clock),
       settledAtMs: this.#sinceMs + limits.settleMs,
       sinceMs: this.#sinceMs,
       isFirstLook: !this.#looked.has(state),

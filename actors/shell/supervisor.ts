@@ -25,7 +25,7 @@ import { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
 import { FollowerActor } from "./followerActor.ts";
 import type { FollowerLimits } from "./followerTypes.ts";
-import type { LiveTarget } from "./linkCopies.ts";
+import type { LiveTarget } from "../core/decide.ts";
 import { MasterActor, type MasterLimits } from "./masterActor.ts";
 import type { TickReader } from "./tickReader.ts";
 

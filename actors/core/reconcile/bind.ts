@@ -11,7 +11,7 @@ import type { Ticket } from "../../../protocol/ids.ts";
 import { isLive, type Pair } from "../../../protocol/pairs.ts";
 import type { BrokerMs, VolumeUnits } from "../../../protocol/units.ts";
 import type { Side } from "../../../protocol/trades.ts";
-import { first, type OwnCopy } from "./copies.ts";
+import { first, note, type OwnCopy } from "./copies.ts";
 
 export interface Binding {
   /** By master ticket. */
@@ -72,10 +72,6 @@ function bindByTag(free: Set<OwnCopy>, copyOf: Map<Ticket, OwnCopy>): Map<Ticket
     } else note(extras, copy.tag, copy);
   }
   return extras;
-}
-
-function note(extras: Map<Ticket, OwnCopy[]>, masterTicket: Ticket, copy: OwnCopy): void {
-  extras.set(masterTicket, [...(extras.get(masterTicket) ?? []), copy]);
 }
 
 /** Invariant 1: an answer of "perhaps" is no answer. */

@@ -112,8 +112,11 @@ function addUnmarkedRests(orders: ReadonlyMap<Ticket, TicketOrders>, restOf: Map
 /** What MetaTrader 4 keeps in a part-close, as one text. */
 const keptByPartClose = ({ symbol, side, openTimeMs, openPrice }: Position): string => [symbol, side, openTimeMs, openPrice].join(" ");
 
-function note(byKey: Map<string, Ticket[]>, key: string, ticket: Ticket): void {
-  byKey.set(key, [...(byKey.get(key) ?? []), ticket]);
+/** Adds a value to those under a key. */
+export function note<K, V>(byKey: Map<K, V[]>, key: K, value: V): void {
+  const noted = byKey.get(key);
+  if (noted === undefined) byKey.set(key, [value]);
+  else noted.push(value);
 }
 
 function chainFromFirst(firstTicket: Ticket, restOf: ReadonlyMap<Ticket, Ticket>): Ticket[] {
@@ -130,6 +133,7 @@ function copyOf(tickets: readonly Ticket[], orders: ReadonlyMap<Ticket, TicketOr
   const closedVolume = entries.flatMap((entry) => entry.closed).reduce((sum, { position }) => sum + position.volume, 0);
   const standingVolume = standing?.kind === "position" ? standing.position.volume : (standing?.pending.volume ?? 0);
   const removedVolume = ended !== null && "pending" in ended ? ended.pending.volume : 0;
+  const from = chainFrom(entries[0]?.position?.comment ?? "");
   const now = standing?.kind === "position" ? standing.position.ticket : null;
   return {
     tickets: now === null || tickets.includes(now) ? tickets : [...tickets, now],
@@ -137,7 +141,7 @@ function copyOf(tickets: readonly Ticket[], orders: ReadonlyMap<Ticket, TicketOr
     ended,
     initialVolume: (closedVolume + standingVolume + removedVolume) as VolumeUnits,
     openedMs: Math.min(...entries.flatMap(openTimes)) as BrokerMs,
-    isCut: [chainFrom(entries[0]?.position?.comment ?? "")].some((from) => from !== null && !orders.has(from)),
+    isCut: from !== null && !orders.has(from),
     tag: entries.flatMap(comments).map(masterTicketOfComment).find((tag) => tag !== null) ?? null,
   };
 }

@@ -6,7 +6,7 @@ import type { Order } from "../../../protocol/orders.ts";
 import type { Pair } from "../../../protocol/pairs.ts";
 import type { AccountSnapshot } from "../../../protocol/trades.ts";
 import type { BrokerMs, WallMs } from "../../../protocol/units.ts";
-import type { Market, Target } from "../decide.ts";
+import type { LiveTarget, Market, Target } from "../decide.ts";
 
 export interface KnownPair {
   readonly pair: Pair;
@@ -19,7 +19,7 @@ export interface KnownPair {
 export interface PlanInput {
   readonly link: Link;
   /** By master ticket; null while the master is not synced. */
-  readonly targets: ReadonlyMap<Ticket, Exclude<Target, { kind: "gone" }>> | null;
+  readonly targets: ReadonlyMap<Ticket, LiveTarget> | null;
   /** How long the master has not been heard of; beyond `staleAfterMs` its book closes and ends nothing. */
   readonly masterSilentMs: number;
   readonly snapshot: AccountSnapshot;

@@ -15,7 +15,7 @@ import { bind, type Binding } from "./bind.ts";
 import { gatherCopies, type OwnCopy } from "./copies.ts";
 import { fingerprintsOf } from "./fingerprints.ts";
 import type { Action, PlanInput } from "./input.ts";
-import { absentCopy, closeExtra, closeUnexplained, endedCopy, noCopyYet, standingCopy, type Trade } from "./rules.ts";
+import { absentCopy, closeLoose, endedCopy, noCopyYet, standingCopy, type Trade } from "./rules.ts";
 
 export function plan(input: PlanInput): readonly Action[] {
   if (distrust(input) !== null) return [];
@@ -50,7 +50,7 @@ function unexplained({ pairs, monotonicMs, settledAtMs }: PlanInput, { unexplain
   const open = [...pairs.values()].filter(({ busy, settlesAtMs }) => busy || (settlesAtMs !== null && settlesAtMs > monotonicMs));
   if (monotonicMs < settledAtMs) return [{ kind: "again", atMs: settledAtMs }];
   if (open.length > 0) return [{ kind: "again", atMs: monotonicMs + LOOK_AGAIN_MS }];
-  return copies.filter((copy) => !copy.isCut).flatMap(closeUnexplained);
+  return copies.filter((copy) => !copy.isCut).flatMap(closeLoose);
 }
 
 const LOOK_AGAIN_MS = 1_000;
@@ -66,7 +66,7 @@ function planTrade(input: PlanInput, { copyOf, extras }: Binding, masterTicket: 
   if (known?.busy === true) return [];
   const trade: Trade = { masterTicket, known, target: input.targets?.get(masterTicket) ?? { kind: "gone", reason: "master_closed" } };
   const copy: OwnCopy | null = copyOf.get(masterTicket) ?? null;
-  return [...(extras.get(masterTicket) ?? []).flatMap(closeExtra), ...ruleFor(input, trade, copy)];
+  return [...(extras.get(masterTicket) ?? []).flatMap(closeLoose), ...ruleFor(input, trade, copy)];
 }
 
 function ruleFor(input: PlanInput, trade: Trade, copy: OwnCopy | null): readonly Action[] {

@@ -23,7 +23,7 @@ export interface Trade {
  */
 export function standingCopy(input: PlanInput, trade: Trade, copy: OwnCopy, standing: Standing): readonly Action[] {
   const before = trade.known?.pair ?? null;
-  if (before?.status === "Closed" && !isOf(before, copy)) return closeExtra(copy);
+  if (before?.status === "Closed" && !isOf(before, copy)) return closeLoose(copy);
   const row = before === null ? rowOf(input, trade.masterTicket, trade.target, copy) : isLive(before.status) ? before : reopened(before, copy);
   const pair = standsAs(input, row, copy, standing);
   if (trade.known !== null && isUnsettled(input, trade.known) && !showsEffect(trade.known.pair, pair)) return [{ kind: "again", atMs: trade.known.settlesAtMs }];
@@ -59,13 +59,11 @@ export function absentCopy(input: PlanInput, { target }: Trade, known: KnownPair
   return [{ kind: "row", pair: { ...known.pair, status: "Skipped", reason: "gone_before_copy", detail: {}, changedAtMs: input.nowMs } }];
 }
 
-/** A second order for a trade that has its copy: executed after we had given it up, or sent by a zombie. */
-export const closeExtra = (extra: OwnCopy): readonly Action[] => closing(extra);
-
-/** An order under our magic that nothing explains. */
-export const closeUnexplained = (copy: OwnCopy): readonly Action[] => closing(copy);
-
-function closing({ standing }: OwnCopy): readonly Action[] {
+/**
+ * Ends an order that is no trade's copy: a second one for a trade that has its copy (executed after we had given it up, or
+ * sent by a zombie), or one under our magic that nothing explains.
+ */
+export function closeLoose({ standing }: OwnCopy): readonly Action[] {
   if (standing === null) return [];
   if (standing.kind === "pending") return [{ kind: "loose", order: { kind: "cancel", ticket: standing.pending.ticket, symbol: standing.pending.symbol } }];
   const { ticket, symbol, volume } = standing.position;
