@@ -79,7 +79,7 @@ function checkSymbols(account: BrokerAccount, instruments: ReadonlySet<string>):
   }
 }
 
-function isWhole(value: number, min: number, max: number): boolean {
+export function isWhole(value: number, min: number, max: number): boolean {
   return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 

@@ -3,6 +3,7 @@
 
 import { LockstepError } from "../../protocol/errors.ts";
 import type { AccountId } from "../../protocol/ids.ts";
+import { isWhole } from "./accounts.ts";
 import type { CommentQuirks } from "./engine/comments.ts";
 import { COMMENT_CHARACTERS } from "./engine/platform.ts";
 import type { SnapshotQuirk } from "./toldSnapshot.ts";
@@ -25,8 +26,6 @@ export function checkQuirks(account: AccountId, { commentCharacters, snapshots }
   refuseUnless(snapshots.forMs === null || snapshots.forMs >= 0, `account ${account}: snapshots for ${snapshots.forMs} ms`);
   if (snapshots.kind === "stale") refuseUnless(isWhole(snapshots.ageMs, 0, MAX_AGE_MS), `account ${account}: snapshots ${snapshots.ageMs} ms old, expected 0 to ${MAX_AGE_MS}`);
 }
-
-const isWhole = (value: number, min: number, max: number): boolean => Number.isSafeInteger(value) && value >= min && value <= max;
 
 function refuseUnless(holds: boolean, text: string): void {
   if (!holds) throw new LockstepError("invalid_value", text);

@@ -6,7 +6,8 @@ import { FileLogSink } from "../broker/logSinks.ts";
 import { walkedQuote } from "../broker/walk.ts";
 import { systemClock, systemRandom } from "../clock.ts";
 import { LockstepError } from "../../protocol/errors.ts";
-import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
+import type { Random } from "../../protocol/ports/clock.ts";
+import { Stop } from "./stop.ts";
 
 export interface BrokerCommandOptions {
   /** Path of a JSON file (ops/broker/README.md); without one, an MT4 and an MT5 account with moving prices. */
@@ -54,35 +55,6 @@ function walkStep(server: BrokerServer, config: BrokerConfig, random: Random): (
     quotes = quotes.map((quote) => walkedQuote(quote, random));
     server.setQuotes(quotes);
   };
-}
-
-/** Repeats things until a signal comes. */
-class Stop {
-  readonly #clock: Clock;
-  readonly #timers = new Map<() => void, Timer>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  repeat(everyMs: number, fn: () => void): void {
-    const run = (): void => {
-      fn();
-      this.repeat(everyMs, fn);
-    };
-    this.#timers.set(fn, this.#clock.after(everyMs, run));
-  }
-
-  async signalled(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const stop = (): void => {
-        process.off("SIGINT", stop).off("SIGTERM", stop);
-        resolve();
-      };
-      process.on("SIGINT", stop).on("SIGTERM", stop);
-    });
-    for (const timer of this.#timers.values()) timer.cancel();
-  }
 }
 
 /** The first line is for programs: whoever starts a broker on port 0 reads the port from it. */

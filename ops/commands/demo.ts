@@ -12,6 +12,7 @@ import type { Speed } from "../demo/pace.ts";
 import { launch } from "../launch.ts";
 import { openLogger } from "../logging.ts";
 import { CLONE_FOLDER } from "../postgres/embedded.ts";
+import { ownUser } from "../postgres/serviceUser.ts";
 import { stateFolder } from "../postgres/stateFolder.ts";
 import { loadStatement } from "../statement/read.ts";
 
@@ -42,7 +43,7 @@ export async function demoCommand(options: DemoCommandOptions, args: readonly st
   if (launched.kind === "ran") return launched.exitCode;
 
   const { ending } = launched;
-  const folder = join(await stateFolder(process.env, CLONE_FOLDER, { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 }), "demo");
+  const folder = join(await stateFolder(process.env, CLONE_FOLDER, ownUser()), "demo");
   await shorten(join(folder, "lockstep.log"));
   const logger = openLogger({ level: "info", file: join(folder, "lockstep.log") });
   const show = progressOn(process.stderr);

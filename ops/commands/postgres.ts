@@ -3,7 +3,9 @@
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import { startEmbeddedPostgres } from "../postgres/embedded.ts";
-import { resolveStateFolder, type Environment } from "../postgres/resolve.ts";
+import type { Environment } from "../credentials.ts";
+import { resolveStateFolder } from "../postgres/resolve.ts";
+import { Stop } from "./stop.ts";
 
 export interface PostgresCommandOptions {
   /** One JSON object `{"url"}` instead of the bare URL. */
@@ -24,7 +26,10 @@ export interface PostgresCommandIo {
  */
 export async function postgresCommand(options: PostgresCommandOptions, io: PostgresCommandIo): Promise<number> {
   const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
-  const end = signalled(io.clock);
+  const stop = new Stop(io.clock);
+  // The server has no pipe to us and a listener for signals is no work: a timer keeps the process here.
+  stop.repeat(KEEP_ALIVE_MS, () => undefined);
+  const end = stop.signalled();
   // Whoever reads this may end us at once.
   io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
   await end;
@@ -33,21 +38,3 @@ export async function postgresCommand(options: PostgresCommandOptions, io: Postg
 }
 
 const KEEP_ALIVE_MS = 60_000;
-
-/** The server has no pipe to us and a listener for signals is no work: a timer keeps the process here. */
-function signalled(clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    let timer = clock.after(KEEP_ALIVE_MS, stay);
-    function stay(): void {
-      timer = clock.after(KEEP_ALIVE_MS, stay);
-    }
-    function leave(): void {
-      timer.cancel();
-      process.off("SIGINT", leave);
-      process.off("SIGTERM", leave);
-      resolve();
-    }
-    process.on("SIGINT", leave);
-    process.on("SIGTERM", leave);
-  });
-}

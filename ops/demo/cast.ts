@@ -59,7 +59,6 @@ const LARGEST = volumeFromLots("1000");
 /** Followers beyond the six play their roles again under names of their own. */
 export const MAX_FOLLOWERS = 200;
 
-/** @param broker `host:port` of the broker server */
 export function castOf(statement: Statement, followerCount: number): Cast {
   const master = masterAccount(statement);
   const suffix = commonSuffix(statement.symbols);
@@ -71,7 +70,7 @@ export function castOf(statement: Statement, followerCount: number): Cast {
   };
 }
 
-/** The accounts as the copier knows them. `credentialsRef` names the variable that holds the demo's password. */
+/** The accounts as the copier knows them. `credentialsRef` names the variable that holds the demo's password. @param broker `host:port` of the broker server */
 export function accountsOf(cast: Cast, broker: string): Account[] {
   return [cast.master, ...cast.followers.map((entry) => entry.broker)].map((account, index) => ({
     id: account.account,

@@ -5,8 +5,8 @@ import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
 import { MemoryLog } from "../../log/memory/memoryLog.ts";
 import { LockstepError } from "../../protocol/errors.ts";
 import { bootId, nodeId } from "../../protocol/ids.ts";
-import type { Clock } from "../../protocol/ports/clock.ts";
 import { topicName, writersGroup } from "../../protocol/topics.ts";
+import { pause } from "../pause.ts";
 import { startNode, type NodeOptions, type RunningNode } from "../node.ts";
 
 export interface CopierOptions extends Omit<NodeOptions, "log" | "me" | "onFatal"> {
@@ -44,14 +44,14 @@ export class Copier {
 
   /** Resolves when every follower is connected and reconciled. @throws LockstepError `unreachable` when that takes too long */
   async start(): Promise<void> {
-    const { clock, registry } = this.#options;
+    const { clock } = this.#options;
     this.#log = new MemoryLog({ clock, limits: MEMORY_LOG_LIMITS });
-    this.#node = await startNode({ ...this.#options, log: this.#log, me: this.#me(), registry, onFatal: (error) => void (this.#fatal ??= error) });
+    this.#node = await startNode({ ...this.#options, log: this.#log, me: this.#me(), onFatal: (error) => void (this.#fatal ??= error) });
     const limitMs = clock.monotonicMs() + START_LIMIT_MS;
     while (!this.#isReady()) {
       this.#look();
       if (clock.monotonicMs() > limitMs) throw new LockstepError("unreachable", `not every follower is connected and reconciled within ${START_LIMIT_MS / 1_000} s`);
-      await pause(clock);
+      await pause(clock, POLL_MS);
     }
   }
 
@@ -83,7 +83,7 @@ export class Copier {
       const nowMs = clock.monotonicMs();
       if (events !== said) [said, saidAtMs] = [events, nowMs];
       if (nowMs > limitMs || nowMs - saidAtMs > quietMs) return false;
-      await pause(clock);
+      await pause(clock, POLL_MS);
     }
   }
 
@@ -122,5 +122,3 @@ export class Copier {
     };
   }
 }
-
-const pause = (clock: Clock): Promise<void> => new Promise((resolve) => void clock.after(POLL_MS, resolve));

@@ -1,6 +1,6 @@
-// Owns the demo's numbers: own time of every order that a tick caused, and the counters.
+// Owns the demo's numbers: own time of every order that a tick caused; what else is counted, a demo does not show.
 
-import type { CounterName, Metrics, OwnTime } from "../../protocol/ports/metrics.ts";
+import type { Metrics, OwnTime } from "../../protocol/ports/metrics.ts";
 
 /** Trades while code is cold and sockets are new: reported apart. */
 export const WARM_UP_TRADES = 20;
@@ -14,11 +14,8 @@ export interface Quantiles {
 
 export class DemoMetrics implements Metrics {
   readonly #samples: number[] = [];
-  readonly counters = new Map<CounterName, number>();
 
-  count(name: CounterName, by = 1): void {
-    this.counters.set(name, (this.counters.get(name) ?? 0) + by);
-  }
+  count(): void {}
 
   ownTime({ signalMs, decideMs, laneMs }: OwnTime): void {
     this.#samples.push(signalMs + decideMs + laneMs);

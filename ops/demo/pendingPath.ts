@@ -6,6 +6,7 @@
 
 import { pendingSide, type PendingKind, type Side } from "../../protocol/trades.ts";
 import type { Points } from "../../protocol/units.ts";
+import { isReached } from "../broker/engine/validation.ts";
 import type { Mark, Quoted } from "./pricePath.ts";
 import type { Levels, PendingRole } from "./roles.ts";
 
@@ -27,7 +28,7 @@ export function pendingPath(marks: readonly Mark[], pending: PendingRole): Pendi
   const placed = Math.max(0, marks.findLastIndex((mark) => mark.atMs < pending.placedMs));
   const removed = pending.removedMs === null ? null : marks.findIndex((mark) => mark.of === pending);
   const life = marks.slice(placed, removed === null ? marks.length : removed + 1);
-  const lastFill = life.findLastIndex((mark) => fills(kind, finalPrice, mark));
+  const lastFill = life.findLastIndex((mark) => isReached(kind, finalPrice, mark));
   const final = { price: finalPrice, ...stopsAround(kind, finalPrice, pending) };
   if (lastFill === -1) return { placed: final, changed: null, removed };
   const price = clearOfAll(kind, life);
@@ -37,12 +38,6 @@ export function pendingPath(marks: readonly Mark[], pending: PendingRole): Pendi
 
 /** Whether the order waits for the market to fall to its price. */
 const isBelowMarket = (kind: PendingKind): boolean => kind === "buy_limit" || kind === "sell_stop";
-
-/** Whether a quote fills the order. */
-export function fills(kind: PendingKind, price: Points, { bid, ask }: Quoted): boolean {
-  const market = pendingSide(kind) === "buy" ? ask : bid;
-  return isBelowMarket(kind) ? market <= price : market >= price;
-}
 
 /** The price nearest to the market's at which the order is not filled, and who deals at it (1). */
 export function clearOfPending({ kind, price, marketPrice }: Pick<PendingRole, "kind" | "price" | "marketPrice">): { readonly deal: Side; readonly price: number } {

@@ -40,16 +40,14 @@ export async function play({ server, trader, scenes, offsetsMs, clock, onScene }
 function perform(server: BrokerServer, trader: Trader, standing: Map<Ticket, Ticket>, step: Step): void {
   if (step.kind === "quote") return server.broker.setQuotes([{ instrument: step.symbol, bid: step.bid, ask: step.ask }]);
   const outcome = step.kind === "stop_out" ? stopOut(server, trader, standing.get(step.role) ?? step.role) : ask(trader, standing, step);
-  if (outcome.code !== 0 && outcome.code !== DONE_MT5) throw new LockstepError("bad_statement", `the master's broker refuses ${step.kind} of ticket ${step.role}: ${outcome.code} ${outcome.text}`);
+  if (outcome.refusal !== null) throw new LockstepError("bad_statement", `the master's broker refuses ${step.kind} of ticket ${step.role}: ${outcome.code} ${outcome.text}`);
   if (outcome.left !== null) standing.set(step.role, outcome.left);
 }
 
-const DONE_MT5 = 10_009;
-
 /** The broker's own act, not the trader's. */
-function stopOut(server: BrokerServer, trader: Trader, ticket: Ticket): Pick<TraderOutcome, "code" | "text" | "left"> {
-  const { refusal, left } = server.broker.stopOut(trader.account, ticket);
-  return { code: refusal === null ? 0 : 1, text: refusal ?? "", left };
+function stopOut(server: BrokerServer, trader: Trader, ticket: Ticket): TraderOutcome {
+  const outcome = server.broker.stopOut(trader.account, ticket);
+  return { ...outcome, code: outcome.refusal === null ? 0 : 1, text: outcome.refusal ?? "" };
 }
 
 function ask(trader: Trader, standing: ReadonlyMap<Ticket, Ticket>, step: Exclude<Step, { kind: "quote" | "stop_out" }>): TraderOutcome {

@@ -12,7 +12,7 @@
 //    row shows and its broker cannot have held is left out.
 // 5. The last quote is the market when the statement was made, if something stood then.
 
-import { pendingSide, type CloseReason, type Side } from "../../protocol/trades.ts";
+import { oppositeSide, pendingSide, type CloseReason, type Side } from "../../protocol/trades.ts";
 import type { Points } from "../../protocol/units.ts";
 import { clearOfPending, roomForWorking, SPREAD_POINTS } from "./pendingPath.ts";
 import type { Closing, Levels, PendingRole, TradeRole } from "./roles.ts";
@@ -98,15 +98,13 @@ function showing(deal: Side, price: number): Quoted {
   return { bid: bid as Points, ask: (deal === "sell" ? price + SPREAD_POINTS : price) as Points };
 }
 
-const closingDeal = (side: Side): Side => (side === "buy" ? "sell" : "buy");
-
 function rowMarks(trades: readonly TradeRole[], pendings: readonly PendingRole[]): RowMark[] {
   const marks: RowMark[] = [];
   for (const trade of trades) {
     marks.push({ atMs: trade.openedMs, ...showing(trade.side, trade.openPrice), of: trade, closing: null });
     // The market when its order was placed had not reached the order's price.
     if (trade.pending !== null) marks.push({ atMs: trade.pending.placedMs, ...clearQuote({ ...trade.pending, marketPrice: null }), of: null, closing: null });
-    for (const closing of trade.closings) marks.push({ atMs: closing.atMs, ...showing(closingDeal(trade.side), closing.price), of: trade, closing });
+    for (const closing of trade.closings) marks.push({ atMs: closing.atMs, ...showing(oppositeSide(trade.side), closing.price), of: trade, closing });
   }
   for (const pending of pendings) {
     if (pending.removedMs === null) continue;
@@ -124,7 +122,7 @@ function clearQuote(pending: Pick<PendingRole, "kind" | "price" | "marketPrice">
 function lastMark(trades: readonly TradeRole[], pendings: readonly PendingRole[], endMs: number): Mark | null {
   const working = pendings.filter((pending) => pending.removedMs === null);
   const shown = [
-    ...trades.flatMap(({ side, standing }) => (standing === null ? [] : [showing(closingDeal(side), standing.marketPrice)])),
+    ...trades.flatMap(({ side, standing }) => (standing === null ? [] : [showing(oppositeSide(side), standing.marketPrice)])),
     ...working.map(({ kind, price, marketPrice }) => showing(pendingSide(kind), marketPrice ?? price)),
   ];
   // Of one moment and one market: one tells as much as all.
@@ -172,7 +170,7 @@ const between = (low: number, high: number, wanted: number): number => Math.min(
 function roomBetween(side: Side, levels: readonly Level[], before: Mark, end: Mark): Mark {
   const { low, high } = roomFor(side, levels);
   const price = between(low, high, side === "buy" ? end.bid : end.ask);
-  return { atMs: (before.atMs + end.atMs) / 2, ...showing(closingDeal(side), price), of: null };
+  return { atMs: (before.atMs + end.atMs) / 2, ...showing(oppositeSide(side), price), of: null };
 }
 
 /** Invariant 2: looking back from the last quote before the end. */

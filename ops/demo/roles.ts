@@ -7,6 +7,7 @@
 import type { SymbolName, Ticket } from "../../protocol/ids.ts";
 import { pendingSide, type CloseReason, type PendingKind, type Side } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
+import { isReached } from "../broker/engine/validation.ts";
 import type { FilledPending, RemovedPending, Statement, WorkingOrder } from "../statement/model.ts";
 import { wholeTrades, type WholeTrade } from "../statement/trades.ts";
 
@@ -92,8 +93,7 @@ function tradeOf({ parts, rest }: WholeTrade): TradeRole | null {
 
 /** Whether the market at the trade's open fills the order: else it must have been changed, and the trade is opened as it is. */
 function becomes({ kind, price, placedTimeMs, symbol }: FilledPending, trade: TradeRole): boolean {
-  const reached = kind === "buy_limit" || kind === "sell_stop" ? trade.openPrice <= price : trade.openPrice >= price;
-  return reached && pendingSide(kind) === trade.side && symbol === trade.symbol && placedTimeMs <= trade.openedMs;
+  return isReached(kind, price, { bid: trade.openPrice, ask: trade.openPrice }) && pendingSide(kind) === trade.side && symbol === trade.symbol && placedTimeMs <= trade.openedMs;
 }
 
 export function pendingRoles(statement: Statement): PendingRole[] {

@@ -7,8 +7,9 @@
 import type { SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { PendingKind, Side } from "../../protocol/trades.ts";
 import type { Points, VolumeUnits } from "../../protocol/units.ts";
+import { isReached } from "../broker/engine/validation.ts";
 import type { Statement } from "../statement/model.ts";
-import { fills, pendingPath, stopsAround } from "./pendingPath.ts";
+import { pendingPath, stopsAround } from "./pendingPath.ts";
 import { pricePath, type Mark, type Stretch, type TradePath } from "./pricePath.ts";
 import { pendingRoles, tradeRoles, type Levels, type PendingRole, type TradeRole } from "./roles.ts";
 
@@ -58,7 +59,7 @@ function symbolScenes(trades: readonly TradeRole[], pendings: readonly PendingRo
   for (const trade of path.trades) {
     const opening = openingOrder(marks, trade);
     if (opening !== null) add(opening.from, opening.place);
-    playTrade(trade, add, opening !== null);
+    playTrade(trade, add, opening?.begun ?? null);
   }
 
   const placings: Scene[] = [];
@@ -81,30 +82,27 @@ function symbolScenes(trades: readonly TradeRole[], pendings: readonly PendingRo
  * placed: where the statement says or, if the market would fill it too early, after the last quote that would. Null where no
  * quote before the trade's own is free of that.
  */
-function openingOrder(marks: readonly Mark[], { trade, stretches }: TradePath): { readonly from: number; readonly place: Step } | null {
+function openingOrder(marks: readonly Mark[], { trade, stretches }: TradePath): { readonly from: number; readonly place: Step; readonly begun: Levels } | null {
   const [first] = stretches;
   if (trade.pending === null || first === undefined) return null;
   const { kind, price, placedMs } = trade.pending;
   const placed = marks.findIndex((mark) => mark.atMs >= placedMs);
-  const lastFill = marks.findLastIndex((mark, index) => index >= placed && index < first.start && fills(kind, price, mark));
+  const lastFill = marks.findLastIndex((mark, index) => index >= placed && index < first.start && isReached(kind, price, mark));
   const from = lastFill === -1 ? placed : lastFill + 1;
   if (from >= first.start) return null;
-  return { from, place: { kind: "place", role: trade.ticket, symbol: trade.symbol, pending: kind, volume: trade.volume, price, ...stopsAround(kind, price, levelsAt(first, first.start)) } };
+  const begun = stopsAround(kind, price, levelsAt(first, first.start));
+  return { from, place: { kind: "place", role: trade.ticket, symbol: trade.symbol, pending: kind, volume: trade.volume, price, ...begun }, begun };
 }
 
-/** @param filled an order of its own opens it, with the levels it begins with */
-function playTrade({ trade, stretches }: TradePath, add: (index: number, step: Step) => void, filled: boolean): void {
+/** @param begun the levels it begins with where an order of its own opens it; null: it is opened at the market */
+function playTrade({ trade, stretches }: TradePath, add: (index: number, step: Step) => void, begun: Levels | null): void {
   const { ticket: role, symbol, side, volume } = trade;
-  let held: Levels | null = null;
+  let held = begun;
   for (const [number, stretch] of stretches.entries()) {
     const changes = new Set([stretch.start, ...stretch.levels.map(({ from }) => from).sort((a, b) => a - b)]);
     for (const index of changes) {
       const levels = levelsAt(stretch, index);
-      if (held === null && !filled) add(index, { kind: "open", role, symbol, side, volume, ...levels });
-      else if (held === null) {
-        const begun = trade.pending === null ? levels : stopsAround(trade.pending.kind, trade.pending.price, levels);
-        if (begun.stopLoss !== levels.stopLoss || begun.takeProfit !== levels.takeProfit) add(index, { kind: "modify", role, ...levels });
-      }
+      if (held === null) add(index, { kind: "open", role, symbol, side, volume, ...levels });
       else if (held.stopLoss !== levels.stopLoss || held.takeProfit !== levels.takeProfit) add(index, { kind: "modify", role, ...levels });
       held = levels;
     }

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../pause.ts";
 import type { Launcher, ServiceUser } from "./serviceUser.ts";
 import { giveTo, writeOwn } from "./stateFolder.ts";
 

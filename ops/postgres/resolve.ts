@@ -4,11 +4,10 @@ import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import { checkServer } from "../../storage/migrate.ts";
+import type { Environment } from "../credentials.ts";
 import { CLONE_FOLDER, startEmbeddedPostgres } from "./embedded.ts";
 import { serviceUser } from "./serviceUser.ts";
 import { stateFolder } from "./stateFolder.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ResolveOptions {
   readonly env: Environment;

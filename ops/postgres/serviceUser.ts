@@ -29,9 +29,12 @@ const CAPABILITIES = "+dac_read_search,+dac_override";
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
+/** Whoever runs this process. */
+export const ownUser = (): ServiceUser => ({ uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 });
+
 /** `cloneFolder`: whose owner root acts for. */
 export async function serviceUser(cloneFolder: string): Promise<ServiceUser> {
-  if (!isRoot()) return { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 };
+  if (!isRoot()) return ownUser();
   const { uid, gid } = await stat(cloneFolder);
   return uid === 0 || !hasAccount(uid) ? NOBODY : { uid, gid }; // (1)
 }

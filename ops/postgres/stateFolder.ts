@@ -10,6 +10,7 @@ import { constants } from "node:fs";
 import { chmod, lchown, lstat, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
+import type { Environment } from "../credentials.ts";
 import { isRoot, type ServiceUser } from "./serviceUser.ts";
 
 const OPEN_TO_ALL = 0o1777;
@@ -19,7 +20,7 @@ const OWN = 0o700;
  * `LOCKSTEP_STATE_DIR`, else `<clone>/.lockstep`; in it the service user's folder, made if missing.
  * @throws LockstepError `configuration`
  */
-export async function stateFolder(env: Readonly<Record<string, string | undefined>>, cloneFolder: string, user: ServiceUser): Promise<string> {
+export async function stateFolder(env: Environment, cloneFolder: string, user: ServiceUser): Promise<string> {
   const set = env["LOCKSTEP_STATE_DIR"];
   if (set === "") throw new LockstepError("configuration", "LOCKSTEP_STATE_DIR is set, but empty");
   const base = set ?? join(cloneFolder, ".lockstep");

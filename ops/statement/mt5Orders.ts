@@ -6,7 +6,7 @@
 // 2. A closing order stands for itself: it has no position's number. It is known by symbol, opposite
 //    side, second and volume; where several fit and differ in what they say, nothing is concluded.
 
-import { pendingSide } from "../../protocol/trades.ts";
+import { oppositeSide, pendingSide } from "../../protocol/trades.ts";
 import type { Side } from "../../protocol/trades.ts";
 import type { SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { BrokerMs, VolumeUnits } from "../../protocol/units.ts";
@@ -45,7 +45,7 @@ export function explainedTrades(trades: readonly RawTrade[], orders: readonly Ma
   }
   const markOf = ({ symbol, side, closeTimeMs, volume, lastPrice }: RawTrade): CloseMark | null => {
     if (closeTimeMs === null) return null;
-    const fitting = closing.get(momentKey(symbol, side === "buy" ? "sell" : "buy", closeTimeMs, volume)) ?? [];
+    const fitting = closing.get(momentKey(symbol, oppositeSide(side), closeTimeMs, volume)) ?? [];
     const [first = null, ...others] = fitting.map(({ comment }) => closeMark(comment, lastPrice));
     return others.every((mark) => mark?.reason === first?.reason) ? first : null; // Invariant 2.
   };

@@ -37,8 +37,10 @@ export function stopsFault(spec: SymbolSpec, side: Side, reference: Points, stop
   return lossFault || profitFault ? "invalid_stops" : null;
 }
 
+type Prices = Pick<Quote, "bid" | "ask">;
+
 /** How far a pending's price is from the market, on the side where it belongs; negative on the other. */
-function distanceFromMarket(kind: PendingKind, price: Points, quote: Quote): number {
+function distanceFromMarket(kind: PendingKind, price: Points, quote: Prices): number {
   switch (kind) {
     case "buy_limit":
       return quote.ask - price;
@@ -57,6 +59,6 @@ export function pendingPriceFault(spec: SymbolSpec, kind: PendingKind, price: Po
 }
 
 /** The market has come to a pending's price, or through it. */
-export function isReached(kind: PendingKind, price: Points, quote: Quote): boolean {
+export function isReached(kind: PendingKind, price: Points, quote: Prices): boolean {
   return distanceFromMarket(kind, price, quote) <= 0;
 }

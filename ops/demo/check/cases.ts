@@ -111,10 +111,12 @@ function momentsOf({ pending, position }: Trade): number[] {
 /** The times after those cuts that came before the copier had done what it had to. */
 function lostOnTheWay(moments: readonly number[], cutsMs: readonly number[], deaf: readonly Span[], { graceMs, settleMs }: Allowance): Span[] {
   const spans: Span[] = [];
+  let patience = new Patience(graceMs, deaf);
   for (const atMs of moments) {
     for (const cutMs of cutsMs) {
-      const isBefore = cutMs >= atMs && cutMs <= new Patience(graceMs, [...deaf, ...spans]).dueMs(atMs);
-      if (isBefore) spans.push({ fromMs: cutMs, toMs: cutMs + settleMs });
+      if (cutMs < atMs || cutMs > patience.dueMs(atMs)) continue;
+      spans.push({ fromMs: cutMs, toMs: cutMs + settleMs });
+      patience = new Patience(graceMs, [...deaf, ...spans]);
     }
   }
   return spans;

@@ -14,11 +14,10 @@ import { timeText, tradeText } from "./wording.ts";
 export function isUnheard({ follower, master, openingPatience }: Copy): boolean {
   const { atMs: fromMs } = beginOf(master);
   const toMs = endOf(master)?.atMs ?? Infinity;
-  const isForgotten = follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(fromMs));
+  const isForgotten = (sinceMs: number): boolean => follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(sinceMs));
   // A pending order that the link does not copy is undecided until it ends: what is to be heard is its end.
   const heardFromMs = isUndecided(follower, master) ? toMs : fromMs;
-  const isLost = isUndecided(follower, master) && follower.outages.some((outage) => toMs <= outage.toMs && outage.fromMs < openingPatience.dueMs(toMs));
-  return toMs < Infinity && (isForgotten || isLost || isWithin(follower.unheard, { fromMs: heardFromMs, toMs }));
+  return toMs < Infinity && (isForgotten(fromMs) || isForgotten(heardFromMs) || isWithin(follower.unheard, { fromMs: heardFromMs, toMs }));
 }
 
 const isUndecided = ({ link }: FollowerCase, { pending, position }: Trade): boolean => !link.settings.copyPendings && pending !== null && position === null;

@@ -77,8 +77,9 @@ const refused: Doubt = ({ follower, symbol, requests }) => {
   const last = requests.findLast(({ order }) => order.kind === "open" || order.kind === "place");
   if (last === undefined) return "it was never asked for";
   if (symbol === null) return "the account has no such symbol: it had not to be asked for";
-  if (refusalOf(last, follower.platform) === null) return `entry ${last.n}, the last that asked for it, was not refused`;
-  if (couldBePlain(last, refusalOf(last, follower.platform))) return `entry ${last.n} was refused for its stops alone: it could be opened without them`;
+  const cause = refusalOf(last, follower.platform);
+  if (cause === null) return `entry ${last.n}, the last that asked for it, was not refused`;
+  if (couldBePlain(last, cause)) return `entry ${last.n} was refused for its stops alone: it could be opened without them`;
   return doubt(isBorneOut(last, follower.platform, symbol, follower.quotes), `nothing in the log bears out the refusal of entry ${last.n} (${last.answer?.code} ${last.answer?.text})`);
 };
 
