@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import pg from "pg";
 import { openDatabase, type Database } from "../../storage/database.ts";
 import { eventually, execute, fileDatabase } from "../support/postgres.ts";
-import { silent } from "./postgresStorage.ts";
+import { silent } from "../support/silent.ts";
 
 let opened = 0;
 

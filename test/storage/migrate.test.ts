@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { checkServer, migrate, MIGRATIONS_FOLDER } from "../../storage/migrate.ts";
 import { execute, freshDatabase, sharedPostgres } from "../support/postgres.ts";
-import { silent } from "./postgresStorage.ts";
+import { silent } from "../support/silent.ts";
 
 const FIRST = "0001_accounts_and_pairs.sql";
 

@@ -2,13 +2,11 @@
 
 import type { TestContext } from "node:test";
 import type { CellId } from "../../protocol/ids.ts";
-import type { Logger } from "../../protocol/ports/logging.ts";
+import { silent } from "../support/silent.ts";
 import { migrate } from "../../storage/migrate.ts";
 import { openStorage, type Storage } from "../../storage/storage.ts";
 import { freshCell, type StorageFixture } from "../contract/storageFixture.ts";
 import { execute, fileDatabase } from "../support/postgres.ts";
-
-export const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Bounds that no test comes near unless it means to. */
 export const CONNECTION = { maxConnections: 2, connectTimeoutMs: 10_000, statementTimeoutMs: 10_000, logger: silent } as const;

@@ -24,14 +24,20 @@ function waiting(url: string, text: string): Promise<void> {
   return eventually(`${text} waits for a lock`, async () => (await execute(url, sql, [`${text}%`])).length > 0);
 }
 
-test("a renewal that waited for the row judges the old lease after the wait: it ran out meanwhile", async (t) => {
+/** A registry in which alice is live, and a session whose transaction has begun. */
+async function rivals(t: TestContext) {
   const fixture = await postgresFixture(t);
   const { registry } = await fixture.open();
   await registry.renew(me("alice"), TTL_MS);
   const url = await migratedDatabase();
   const blocker = await session(t, url);
   await blocker.query("BEGIN");
-  await blocker.query("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 s' WHERE cell = $1", [fixture.cell]);
+  return { cell: fixture.cell, registry, url, blocker };
+}
+
+test("a renewal that waited for the row judges the old lease after the wait: it ran out meanwhile", async (t) => {
+  const { cell, registry, url, blocker } = await rivals(t);
+  await blocker.query("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 s' WHERE cell = $1", [cell]);
   const renewal = registry.renew(me("alice"), TTL_MS);
   await waiting(url, "WITH renewed");
   await blocker.query("COMMIT");
@@ -39,13 +45,8 @@ test("a renewal that waited for the row judges the old lease after the wait: it 
 });
 
 test("a renewal that waited for longer than its ttl still gives a lease of the whole ttl", async (t) => {
-  const fixture = await postgresFixture(t);
-  const { registry } = await fixture.open();
-  await registry.renew(me("alice"), TTL_MS);
-  const url = await migratedDatabase();
-  const blocker = await session(t, url);
-  await blocker.query("BEGIN");
-  await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 FOR UPDATE", [fixture.cell]);
+  const { cell, registry, url, blocker } = await rivals(t);
+  await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 FOR UPDATE", [cell]);
   const shortTtlMs = 100;
   const renewal = registry.renew(me("alice"), shortTtlMs);
   await waiting(url, "WITH renewed");
@@ -53,18 +54,13 @@ test("a renewal that waited for longer than its ttl still gives a lease of the w
   const [now] = await blocker.query("SELECT clock_timestamp()::text AS at");
   await blocker.query("COMMIT");
   await renewal;
-  const [row] = await execute(url, "SELECT lease_until >= $2::timestamptz + interval '100 ms' AS whole FROM nodes WHERE cell = $1", [fixture.cell, now?.["at"]]);
+  const [row] = await execute(url, "SELECT lease_until >= $2::timestamptz + interval '100 ms' AS whole FROM nodes WHERE cell = $1", [cell, now?.["at"]]);
   assert.equal(row?.["whole"], true);
 });
 
 test("a renewal that waited while another boot took the name is refused", async (t) => {
-  const fixture = await postgresFixture(t);
-  const { registry } = await fixture.open();
-  await registry.renew(me("alice"), TTL_MS);
-  const url = await migratedDatabase();
-  const blocker = await session(t, url);
-  await blocker.query("BEGIN");
-  await blocker.query("UPDATE nodes SET boot = 'other' WHERE cell = $1", [fixture.cell]);
+  const { cell, registry, url, blocker } = await rivals(t);
+  await blocker.query("UPDATE nodes SET boot = 'other' WHERE cell = $1", [cell]);
   const renewal = registry.renew(me("alice"), TTL_MS);
   await waiting(url, "WITH renewed");
   await blocker.query("COMMIT");

@@ -13,9 +13,7 @@ import { after, type TestContext } from "node:test";
 import pg from "pg";
 import { systemClock } from "../../ops/clock.ts";
 import { startEmbeddedPostgres } from "../../ops/postgres/embedded.ts";
-import type { Logger } from "../../protocol/ports/logging.ts";
-
-const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+import { silent } from "./silent.ts";
 
 let shared: Promise<string> | null = null;
 

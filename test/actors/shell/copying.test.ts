@@ -1,13 +1,11 @@
 // Owns the cases in which everything goes well: what the master does, the follower's broker does too.
 
 import assert from "node:assert/strict";
-import type { Points } from "../../../protocol/units.ts";
 import { tagComment } from "../../../protocol/tags.ts";
 import type { Magic } from "../../../protocol/ids.ts";
+import { points as at } from "../core/examples.ts";
 import { EURUSD, lots } from "../../sim/cell.ts";
 import { scenario } from "../../sim/scenario.ts";
-
-const at = (price: number): Points => price as Points;
 
 scenario("an open is copied under the link's magic and the tag of the master ticket", {}, async (scene) => {
   const trade = scene.open(0.3, { stopLoss: at(109_000), takeProfit: at(112_000) });

@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import type { Order } from "../../../protocol/orders.ts";
-import type { Points } from "../../../protocol/units.ts";
+import { points as at } from "../core/examples.ts";
 import { EURUSD, lots } from "../../sim/cell.ts";
 import type { Fault } from "../../sim/modelSession.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
 
-const at = (price: number): Points => price as Points;
 const SETTLE_MS = 30_000;
 
 /** The first `times` orders of that kind meet the fault. */

@@ -4,13 +4,10 @@ import assert from "node:assert/strict";
 import { decode, encode, TICK } from "../../../protocol/codec.ts";
 import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
-import type { Points } from "../../../protocol/units.ts";
 import { topicName } from "../../../protocol/topics.ts";
-import { tick, ticket } from "../core/examples.ts";
+import { points as at, tick, ticket } from "../core/examples.ts";
 import { CELL, EURUSD, lots, MASTER } from "../../sim/cell.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
-
-const at = (price: number): Points => price as Points;
 
 /** Every trade of the master has its one copy, alike in volume and stops. */
 function assertCopied(scene: Scene): void {

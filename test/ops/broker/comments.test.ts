@@ -5,12 +5,11 @@ import { describe, test } from "node:test";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import type { Platform } from "../../../protocol/trades.ts";
 import { ORDINARY, type Quirks } from "../../../ops/broker/quirks.ts";
-import { closeOrder, Engine, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, placeOrder, points } from "./market.ts";
+import { closeOrder, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, placeOrder, points, priced, type Engine } from "./market.ts";
 import { entriesOf, running } from "./testServer.ts";
 
 function quirky(platform: Platform, quirk: Partial<Quirks>): Engine {
-  const engine = new Engine(platform);
-  engine.quote(108_500, 108_510);
+  const engine = priced(platform);
   engine.setQuirk(quirk);
   return engine;
 }

@@ -3,19 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Ticket } from "../../../protocol/ids.ts";
-import type { Platform, Position } from "../../../protocol/trades.ts";
+import type { Position } from "../../../protocol/trades.ts";
 import { changesOf } from "../../../ops/broker/engine/changes.ts";
 import type { TradeEvent } from "../../../ops/broker/log.ts";
-import { closeOrder, Engine, lots, openOrder, placeOrder, points } from "./market.ts";
-
-const BID = 108_500;
-const ASK = 108_510;
-
-function priced(platform: Platform, limits = { maxOpen: 100, maxHistory: 1000 }): Engine {
-  const engine = new Engine(platform, {}, limits);
-  engine.quote(BID, ASK);
-  return engine;
-}
+import { ASK, BID, closeOrder, lots, openOrder, placeOrder, points, priced, type Engine } from "./market.ts";
 
 function held(engine: Engine, ticket: Ticket): Position {
   const position = engine.state.positions.get(ticket);

@@ -4,18 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { symbolName, type Ticket } from "../../../protocol/ids.ts";
 import type { Order } from "../../../protocol/orders.ts";
-import type { Platform } from "../../../protocol/trades.ts";
 import { resultCode, type Refusal } from "../../../ops/broker/engine/refusals.ts";
-import { closeOrder, Engine, EURUSD, lots, openOrder, placeOrder, points } from "./market.ts";
-
-const BID = 108_500;
-const ASK = 108_510;
-
-function priced(platform: Platform): Engine {
-  const engine = new Engine(platform);
-  engine.quote(BID, ASK);
-  return engine;
-}
+import { ASK, BID, closeOrder, Engine, EURUSD, lots, openOrder, placeOrder, points, priced } from "./market.ts";
 
 const refusalOf = (engine: Engine, order: Order): Refusal | null => {
   const { outcome, events } = engine.ask(order);

@@ -2,14 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { closeOrder, Engine, lots, openOrder, placeOrder, points } from "./market.ts";
+import { closeOrder, lots, openOrder, placeOrder, points, priced } from "./market.ts";
 import type { TradeEvent } from "../../../ops/broker/log.ts";
-
-function priced(platform: "mt4" | "mt5" = "mt4"): Engine {
-  const engine = new Engine(platform);
-  engine.quote(108_500, 108_510);
-  return engine;
-}
 
 const closes = (events: readonly TradeEvent[]): unknown[] =>
   events.flatMap((event) => (event.kind === "deal" && event.deal === "closed" ? [[event.closed.position.ticket, event.closed.reason, event.closed.closePrice]] : []));

@@ -10,7 +10,7 @@ import type { BrokerMs } from "../../../protocol/units.ts";
 import { readRequest } from "../../../ops/broker/wireRequests.ts";
 import { MT4_ACCOUNT, openOrder } from "./market.ts";
 import { RawClient } from "./rawClient.ts";
-import { entriesOf, running, type Running } from "./testServer.ts";
+import { entriesOf, running, type Running, untilLogged } from "./testServer.ts";
 
 const LIMIT = { timeout: 20_000 };
 
@@ -159,7 +159,7 @@ test("a session that does not read is dropped, and nobody else waits for it", LI
   slow.socket.pause();
   // 100 histories of about 250 kB: more than any socket's buffers hold.
   for (let n = 0; n < 100; n += 1) slow.send({ t: "snapshot", id: slow.nextId(), historyFromMs: 0 as BrokerMs });
-  while (entriesOf(up.sink, "disconnect").length === 0) await other.ping();
+  await untilLogged(up.sink, "disconnect", other);
   assert.deepEqual(entriesOf(up.sink, "disconnect").map(({ connection, cause }) => [connection, cause]), [[1, "reads too slowly"]]);
   await stillServes(up);
 });

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Ticket } from "../../../protocol/ids.ts";
 import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
-import { entriesOf, running, type Running } from "./testServer.ts";
+import { entriesOf, running, type Running, untilLogged } from "./testServer.ts";
 
 const LIMIT = { timeout: 20_000 };
 
@@ -42,7 +42,7 @@ describe("an order that is executed late", LIMIT, () => {
     await client.ping();
     client.socket.destroy();
     const other = await session();
-    while (entriesOf(sink, "disconnect").length === 0) await other.ping();
+    await untilLogged(sink, "disconnect", other);
     clock.pass(5000);
     assert.equal((await other.hear("change")).change.kind, "position_opened");
     assert.deepEqual(entriesOf(sink, "answer").map(({ code, notSent }) => [code, notSent]), [[null, "fault: never answered"]]);

@@ -11,7 +11,7 @@ import type { BrokerMs } from "../../../protocol/units.ts";
 import { BrokerLog, type BrokerLogEntry } from "../../../ops/broker/log.ts";
 import { FileLogSink, MemoryLogSink } from "../../../ops/broker/logSinks.ts";
 import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
-import { entriesOf, running } from "./testServer.ts";
+import { entriesOf, running, untilLogged } from "./testServer.ts";
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "lockstep-broker-log-"));
@@ -86,7 +86,7 @@ describe("what is in the log", { timeout: 20_000 }, () => {
     client.socket.end();
     await client.closed();
     const other = await session();
-    while (entriesOf(sink, "answer").length === 0) await other.ping();
+    await untilLogged(sink, "answer", other);
     clock.pass(130);
     assert.deepEqual(entriesOf(sink, "disconnect").map(({ connection, account }) => [connection, account]), [[1, MT4_ACCOUNT]]);
     assert.deepEqual(entriesOf(sink, "answer").map(({ code, notSent }) => [code, notSent]), [[0, "closed by the client"]]);

@@ -18,6 +18,10 @@ export const SUFFIXED = symbolName("EURUSD.m");
 export const lots = (text: string): VolumeUnits => volumeFromLots(text);
 export const points = (value: number): Points => value as Points;
 
+/** The market that tests begin with. */
+export const BID = points(108_500);
+export const ASK = points(108_510);
+
 export const MT4_ACCOUNT = accountId("mt4-1");
 export const MT5_ACCOUNT = accountId("mt5-1");
 
@@ -115,4 +119,11 @@ export class Engine {
     for (const event of events) applyEvent(this.state, event);
     this.events.push(...events);
   }
+}
+
+/** The engine of one account, with a price. */
+export function priced(platform: Platform = "mt4", limits = { maxOpen: 100, maxHistory: 1000 }): Engine {
+  const engine = new Engine(platform, {}, limits);
+  engine.quote(BID, ASK);
+  return engine;
 }

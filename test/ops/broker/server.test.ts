@@ -7,7 +7,7 @@ import { accountId, symbolName } from "../../../protocol/ids.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, mt4Account, mt5Account, openOrder, placeOrder, points, SUFFIXED, symbolAs } from "./market.ts";
 import { RawClient } from "./rawClient.ts";
-import { entriesOf, running } from "./testServer.ts";
+import { entriesOf, running, untilLogged } from "./testServer.ts";
 
 const LIMIT = { timeout: 20_000 };
 const quote = (bid: number, ask: number) => [{ instrument: "eurusd", bid: points(bid), ask: points(ask) }];
@@ -94,7 +94,7 @@ describe("channels", LIMIT, () => {
     const { session, call, sink } = await running(t);
     const [watcher, caller] = [await session(), await call()];
     caller.socket.end();
-    while (entriesOf(sink, "disconnect").length === 0) await watcher.ping();
+    await untilLogged(sink, "disconnect", watcher);
     await watcher.order(openOrder());
     assert.deepEqual(watcher.changes().map(({ kind }) => kind), ["position_opened"]);
   });
@@ -210,7 +210,7 @@ describe("answers", LIMIT, () => {
     await first.hear("change", () => first.changes().length === 2);
     first.socket.destroy();
     const second = await session();
-    while (entriesOf(sink, "disconnect").length === 0) await second.ping();
+    await untilLogged(sink, "disconnect", second);
     second.ask(openOrder());
     await second.hear("change");
     assert.deepEqual(entriesOf(sink, "answer").map(({ notSent }) => notSent === null), [true, false]);

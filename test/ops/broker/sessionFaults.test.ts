@@ -8,7 +8,7 @@ import type { AccountSnapshot } from "../../../protocol/trades.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import { Past } from "../../../ops/broker/toldSnapshot.ts";
 import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
-import { entriesOf, running } from "./testServer.ts";
+import { entriesOf, running, untilLogged } from "./testServer.ts";
 import type { RawClient } from "./rawClient.ts";
 
 const LIMIT = { timeout: 20_000 };
@@ -23,7 +23,7 @@ describe("half-open connections", LIMIT, () => {
     const other = await session(2);
     server.faults.strike(MT4_ACCOUNT, { kind: "half_open", forMs: 10_000, hears: true });
     client.ask(openOrder());
-    while (entriesOf(sink, "answer").length === 0) await other.ping();
+    await untilLogged(sink, "answer", other);
     server.setQuotes([{ instrument: "eurusd", bid: points(108_600), ask: points(108_610) }]);
     client.send({ t: "ping", id: client.nextId() });
     await other.ping();

@@ -6,7 +6,7 @@ import type { Clock, Timer } from "../../../protocol/ports/clock.ts";
 import type { BrokerLogEntry } from "../../../ops/broker/log.ts";
 import { MemoryLogSink } from "../../../ops/broker/logSinks.ts";
 import { BROKER_SERVER_DEFAULTS, BrokerServer, type BrokerServerOptions } from "../../../ops/broker/server.ts";
-import { mt4Account, mt5Account, points } from "./market.ts";
+import { ASK, BID, mt4Account, mt5Account } from "./market.ts";
 import { RawClient } from "./rawClient.ts";
 
 /** Time passes only by `pass`. */
@@ -67,7 +67,7 @@ export async function running(t: TestContext, more: Partial<BrokerServerOptions>
     for (const { socket } of clients) socket.destroy();
     await server.close();
   });
-  server.setQuotes([{ instrument: "eurusd", bid: points(108_500), ask: points(108_510) }]);
+  server.setQuotes([{ instrument: "eurusd", bid: BID, ask: ASK }]);
   const port = await server.listen(wantedPort, "127.0.0.1");
   const join = async (login: 1 | 2, channel: "session" | "call"): Promise<RawClient> => {
     const client = await RawClient.loggedIn(port, login, login === 1 ? "one" : "two", channel);
@@ -81,4 +81,9 @@ type EntryOf<K extends BrokerLogEntry["kind"]> = Extract<BrokerLogEntry, { kind:
 
 export function entriesOf<K extends BrokerLogEntry["kind"]>(sink: MemoryLogSink, kind: K): EntryOf<K>[] {
   return sink.entries.filter((entry): entry is EntryOf<K> => entry.kind === kind);
+}
+
+/** Pings until the log has such an entry: what the server does meanwhile is done. */
+export async function untilLogged(sink: MemoryLogSink, kind: BrokerLogEntry["kind"], by: RawClient): Promise<void> {
+  while (entriesOf(sink, kind).length === 0) await by.ping();
 }

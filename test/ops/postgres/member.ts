@@ -4,9 +4,8 @@
 import { systemClock } from "../../../ops/clock.ts";
 import { resolveDatabase } from "../../../ops/postgres/resolve.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
-import type { Logger } from "../../../protocol/ports/logging.ts";
+import { silent } from "../../support/silent.ts";
 
-const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 try {

@@ -11,11 +11,9 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../../../ops/clock.ts";
 import { CLONE_FOLDER, startEmbeddedPostgres, type EmbeddedPostgres } from "../../../ops/postgres/embedded.ts";
 import { serviceUser } from "../../../ops/postgres/serviceUser.ts";
-import type { Logger } from "../../../protocol/ports/logging.ts";
+import { silent } from "../../support/silent.ts";
 
 const MEMBER = fileURLToPath(new URL("./member.ts", import.meta.url));
-export const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
 export const isRoot = process.getuid?.() === 0;
 /** An ordinary user that needs no entry anywhere. */
 export const ORDINARY = { uid: 1234, gid: 1234 };

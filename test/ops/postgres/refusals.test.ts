@@ -10,7 +10,8 @@ import { completeLinks } from "../../../ops/postgres/binaries.ts";
 import { lockFile } from "../../../ops/postgres/fileLock.ts";
 import { resolveDatabase, resolveStateFolder } from "../../../ops/postgres/resolve.ts";
 import { sharedPostgres } from "../../support/postgres.ts";
-import { isRoot, sandbox, silent } from "./members.ts";
+import { isRoot, sandbox } from "./members.ts";
+import { silent } from "../../support/silent.ts";
 
 const resolve = (env: Readonly<Record<string, string>>) => resolveDatabase({ env, logger: silent, clock: systemClock });
 

@@ -10,7 +10,8 @@ import { CLONE_FOLDER } from "../../../ops/postgres/embedded.ts";
 import { chooseLauncher, serviceUser } from "../../../ops/postgres/serviceUser.ts";
 import { ownFolder } from "../../../ops/postgres/stateFolder.ts";
 import { execute } from "../../support/postgres.ts";
-import { isRoot, ORDINARY, sandbox, silent, withoutOrdinary } from "./members.ts";
+import { isRoot, ORDINARY, sandbox, withoutOrdinary } from "./members.ts";
+import { silent } from "../../support/silent.ts";
 
 test("root, an ordinary user without an account, and root again use one clone one after the other", { skip: withoutOrdinary }, async (t) => {
   const box = await sandbox(t);

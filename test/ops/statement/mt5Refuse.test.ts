@@ -7,9 +7,8 @@ import fc from "fast-check";
 import { readStatement } from "../../../ops/statement/read.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import { htmlText, partsOf, REPORT, xlsxOf, zipOf } from "./mt5Report.ts";
-import { refusal, refusedOrRead } from "./refusal.ts";
+import { bytesOf, refusal, refusedOrRead } from "./refusal.ts";
 
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const SHEET = "xl/worksheets/sheet1.xml";
 
 /** The report's workbook with one of its parts changed or, for null, left out. */

@@ -5,6 +5,8 @@ import type { Statement } from "../../../ops/statement/model.ts";
 import { readStatement } from "../../../ops/statement/read.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
 /** The statement, or null where the bytes are refused as they should be: with one line. */
 export function refusedOrRead(bytes: Uint8Array, name = "x.htm", refused: (line: string) => void = () => undefined): Statement | null {
   try {

@@ -7,9 +7,8 @@ import fc from "fast-check";
 import { loadStatement, readStatement } from "../../../ops/statement/read.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import { demoFile, fixtureBytes } from "./fixture.ts";
-import { refusal, refusedOrRead } from "./refusal.ts";
+import { bytesOf, refusal, refusedOrRead } from "./refusal.ts";
 
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (file: string): string => new TextDecoder().decode(fixtureBytes(file));
 
 describe("a file that is no statement is refused with what it is", () => {
