@@ -1,0 +1,50 @@
+// Owns which Kafka a process uses: the one that KAFKA_BROKERS names, else the local one.
+
+import { LockstepError } from "../../protocol/errors.ts";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Environment } from "../credentials.ts";
+import { CLONE_FOLDER } from "../postgres/embedded.ts";
+import { ownUser } from "../postgres/serviceUser.ts";
+import { stateFolder } from "../postgres/stateFolder.ts";
+import { startLocalKafka } from "./localKafka.ts";
+
+export interface ResolveOptions {
+  readonly env: Environment;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export interface ResolvedKafka {
+  readonly brokers: readonly string[];
+  readonly source: "KAFKA_BROKERS" | "local";
+  /** Stops the local Kafka if nobody else uses it; leaves any other alone. */
+  stop(): Promise<void>;
+}
+
+/** @throws LockstepError `configuration` (no host:port, no Java or Maven, a folder that cannot be used), `unreachable` */
+export async function resolveKafka({ env, logger, clock }: ResolveOptions): Promise<ResolvedKafka> {
+  const named = env["KAFKA_BROKERS"];
+  if (named !== undefined) return { brokers: readBrokers(named), source: "KAFKA_BROKERS", stop: () => Promise.resolve() };
+  const { brokers, stop } = await startLocalKafka({ stateDir: await resolveKafkaFolder(env), logger, clock, env });
+  return { brokers, source: "local", stop };
+}
+
+/** The state folder of this clone and user: Kafka runs as whoever runs us, also as root. @throws LockstepError `configuration` */
+export async function resolveKafkaFolder(env: Environment): Promise<string> {
+  return stateFolder(env, CLONE_FOLDER, ownUser());
+}
+
+const HOST_PORT = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})$/;
+
+/** @throws LockstepError `configuration` naming what was expected and found */
+export function readBrokers(text: string): readonly string[] {
+  const brokers = text.split(",").map((part) => part.trim());
+  for (const broker of brokers) {
+    const port = Number(HOST_PORT.exec(broker)?.[1] ?? 0);
+    if (port < 1 || port > 65_535) {
+      throw new LockstepError("configuration", `KAFKA_BROKERS: expected host:port, or several separated by commas, found ${JSON.stringify(broker)}`);
+    }
+  }
+  return brokers;
+}
