@@ -11,9 +11,8 @@ import { demoText } from "../demo/report.ts";
 import type { Speed } from "../demo/pace.ts";
 import { launch } from "../launch.ts";
 import { openLogger } from "../logging.ts";
-import { CLONE_FOLDER } from "../postgres/embedded.ts";
-import { ownUser } from "../postgres/serviceUser.ts";
-import { stateFolder } from "../postgres/stateFolder.ts";
+import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
+import { ownUser } from "../local/users.ts";
 import { loadStatement } from "../statement/read.ts";
 
 export interface DemoCommandOptions {

@@ -18,8 +18,8 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Environment } from "../credentials.ts";
 import { endProcess, processesWith } from "../local/processes.ts";
 import { underLock } from "../local/sharing.ts";
-import { ownUser } from "../postgres/serviceUser.ts";
-import { ownFolder } from "../postgres/stateFolder.ts";
+import { ownFolder } from "../local/stateFolder.ts";
+import { ownUser } from "../local/users.ts";
 import { marker } from "./marker.ts";
 import { locateMaven } from "./programs.ts";
 

@@ -4,9 +4,8 @@ import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Environment } from "../credentials.ts";
-import { CLONE_FOLDER } from "../postgres/embedded.ts";
-import { ownUser } from "../postgres/serviceUser.ts";
-import { stateFolder } from "../postgres/stateFolder.ts";
+import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
+import { ownUser } from "../local/users.ts";
 import { startLocalKafka } from "./localKafka.ts";
 
 export interface ResolveOptions {

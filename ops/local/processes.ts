@@ -45,7 +45,7 @@ export async function endProcess(pid: number, word: string, signal: NodeJS.Signa
   return true;
 }
 
-function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -7,9 +7,9 @@
 
 import { join } from "node:path";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import { lockFile, type FileLock } from "../postgres/fileLock.ts";
-import type { ServiceUser } from "../postgres/serviceUser.ts";
-import { giveTo } from "../postgres/stateFolder.ts";
+import { lockFile, type FileLock } from "./fileLock.ts";
+import { giveTo } from "./stateFolder.ts";
+import type { ServiceUser } from "./users.ts";
 
 /** Somebody else's first start or a recovery may take long. */
 const LOCK_TIMEOUT_MS = 120_000;

@@ -9,9 +9,9 @@ import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
+import { giveTo } from "../local/stateFolder.ts";
 import type { Binaries } from "./binaries.ts";
 import { run, runInitdb, type Launcher } from "./serviceUser.ts";
-import { giveTo } from "./stateFolder.ts";
 
 export const DATABASE_USER = "lockstep";
 

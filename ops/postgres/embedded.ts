@@ -1,31 +1,22 @@
 // Owns the embedded PostgreSQL: a real server on the loopback, its data in a state folder, shared
 // by all Lockstep processes that use the folder.
 //
-// 1. Starting and stopping happen under the folder's lock: two processes that start at once make
-//    one database and one server.
-// 2. Everyone who uses the server holds a shared lock on `users`; whoever leaves and is alone stops
-//    it. A process that dies is out by the same rule.
-// 3. A server that outlived its processes is adopted; one that died is started again, at its old
+// 1. A server that outlived its processes is adopted; one that died is started again, at its old
 //    port where that is free.
 
 import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
+import { shareServer } from "../local/sharing.ts";
+import { CLONE_FOLDER, ownFolder, writeOwn } from "../local/stateFolder.ts";
 import { locateBinaries } from "./binaries.ts";
 import { DATABASE_USER, dataFolder, type DataFolder } from "./dataFolder.ts";
-import { lockFile, type FileLock } from "./fileLock.ts";
 import { findPostmaster, startPostmaster, stopPostmaster, type Postmaster } from "./postmaster.ts";
 import { chooseLauncher, serviceUser } from "./serviceUser.ts";
-import { giveTo, ownFolder, writeOwn } from "./stateFolder.ts";
 
-export const CLONE_FOLDER = fileURLToPath(new URL("../../", import.meta.url));
-
-/** Somebody else's first start or a recovery may take long. */
-const LOCK_TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface EmbeddedOptions {
@@ -51,58 +42,33 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const user = await serviceUser(CLONE_FOLDER);
   const folder = await realpath(await ownFolder(join(options.stateDir, "pg"), user));
   const launcher = await chooseLauncher(user, binaries.postgres, folder);
-  const lockPath = join(folder, "lock");
+  const dataPath = join(folder, "data");
+  const portFile = join(folder, "port");
 
-  return underLock(lockPath, clock, async () => {
-    await giveTo(lockPath, user);
+  const startOrJoin = async (): Promise<string> => {
     const data = await dataFolder(folder, binaries, launcher, logger);
-    const usersPath = join(folder, "users");
-    // Only a process under the folder's lock ever holds it alone, so this never waits.
-    const membership = await lockFile(usersPath, "shared", clock, LOCK_TIMEOUT_MS); // (2)
-    try {
-      await giveTo(usersPath, user);
-      const portFile = join(folder, "port");
-      const found = await findPostmaster(data.path, clock);
-      const server =
-        found ??
-        (await startPostmaster({
-          postgres: binaries.postgres,
-          dataFolder: data.path,
-          logFile: join(folder, "postgres.log"),
-          preferredPort: await readPort(portFile),
-          launcher,
-          clock,
-        }));
-      await writeOwn(portFile, `${server.port}\n`, user);
-      const url = await verifiedUrl(server, data);
-      logger.info({ pid: server.pid, port: server.port, folder }, found === null ? "PostgreSQL started" : "joined the running PostgreSQL"); // (3)
-      return { url, stop: once(() => leave(lockPath, membership, data.path, clock, logger)) };
-    } catch (error) {
-      await membership.release();
-      throw error;
-    }
-  });
-}
-
-async function underLock<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
-  const lock = await lockFile(path, "exclusive", clock, LOCK_TIMEOUT_MS); // (1)
-  try {
-    return await work();
-  } finally {
-    await lock.release();
-  }
-}
-
-async function leave(lockPath: string, membership: FileLock, data: string, clock: Clock, logger: Logger): Promise<void> {
-  try {
-    await underLock(lockPath, clock, async () => {
-      if (!membership.tryExclusive()) return; // (2)
-      await stopPostmaster(data, clock);
-      logger.info({ folder: data }, "PostgreSQL stopped");
-    });
-  } finally {
-    await membership.release();
-  }
+    const found = await findPostmaster(data.path, clock);
+    const server =
+      found ??
+      (await startPostmaster({
+        postgres: binaries.postgres,
+        dataFolder: data.path,
+        logFile: join(folder, "postgres.log"),
+        preferredPort: await readPort(portFile),
+        launcher,
+        clock,
+      }));
+    await writeOwn(portFile, `${server.port}\n`, user);
+    const url = await verifiedUrl(server, data);
+    logger.info({ pid: server.pid, port: server.port, folder }, found === null ? "PostgreSQL started" : "joined the running PostgreSQL"); // (1)
+    return url;
+  };
+  const end = async (): Promise<void> => {
+    await stopPostmaster(dataPath, clock);
+    logger.info({ folder: dataPath }, "PostgreSQL stopped");
+  };
+  const { server: url, stop } = await shareServer({ folder, user, clock, start: startOrJoin, end });
+  return { url, stop };
 }
 
 /** Proves that the server is the one of this data folder and knows its password. */
@@ -125,9 +91,4 @@ async function verifiedUrl(server: Postmaster, data: DataFolder): Promise<string
 async function readPort(path: string): Promise<number | null> {
   const port = Number(await readFile(path, "utf8").catch(() => ""));
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | null = null;
-  return () => (done ??= work());
 }

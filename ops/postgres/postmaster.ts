@@ -7,17 +7,18 @@
 // 3. The server gets a session and a log file of its own: neither a signal to our terminal nor our
 //    death reaches it.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { open, readFile, rename } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
+import { freePort } from "../local/ports.ts";
+import { commandLine, signalIfAlive } from "../local/processes.ts";
+import { giveTo, writeOwn } from "../local/stateFolder.ts";
+import type { ServiceUser } from "../local/users.ts";
 import { pause } from "../pause.ts";
-import type { Launcher, ServiceUser } from "./serviceUser.ts";
-import { giveTo, writeOwn } from "./stateFolder.ts";
+import type { Launcher } from "./serviceUser.ts";
 
 /** Above the largest pid of any system we know (2^22), and still a positive 32-bit number. */
 const NO_PROCESS = 2_147_483_646;
@@ -104,14 +105,6 @@ export async function stopPostmaster(dataFolder: string, clock: Clock): Promise<
   throw unanswering(file.pid, dataFolder);
 }
 
-function signalIfAlive(pid: number, signal: "SIGINT" | "SIGQUIT"): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
 /** Null when the process ended before it was ready; why is in its log. */
 async function launch(options: { postgres: string; dataFolder: string; logFile: string; launcher: Launcher; clock: Clock }, port: number): Promise<Postmaster | null> {
   const { dataFolder, clock } = options;
@@ -169,29 +162,6 @@ async function disarmPidFile(dataFolder: string, user: ServiceUser): Promise<voi
 /** A process that ended and was not reaped has no command line any more. */
 async function isPostmaster(pid: number, dataFolder: string): Promise<boolean> {
   return (await commandLine(pid)).includes(` -D ${dataFolder} `); // (1)
-}
-
-async function commandLine(pid: number): Promise<string> {
-  if (process.platform === "linux") return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
-  return (await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", `${pid}`]).catch(() => ({ stdout: "" }))).stdout;
-}
-
-/** A port of the loopback that nobody listens on, until somebody else takes it. */
-async function freePort(preferred: number | null): Promise<number> {
-  const port = (preferred === null ? null : await listenOnce(preferred)) ?? (await listenOnce(0));
-  if (port === null) throw new LockstepError("unreachable", "no port of 127.0.0.1 is free");
-  return port;
-}
-
-function listenOnce(port: number): Promise<number | null> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(null));
-    server.listen(port, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : null));
-    });
-  });
 }
 
 function unanswering(pid: number, dataFolder: string): LockstepError {

@@ -5,9 +5,9 @@ import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import { checkServer } from "../../storage/migrate.ts";
 import type { Environment } from "../credentials.ts";
-import { CLONE_FOLDER, startEmbeddedPostgres } from "./embedded.ts";
+import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
+import { startEmbeddedPostgres } from "./embedded.ts";
 import { serviceUser } from "./serviceUser.ts";
-import { stateFolder } from "./stateFolder.ts";
 
 export interface ResolveOptions {
   readonly env: Environment;

@@ -12,11 +12,7 @@ import { spawn, spawnSync, type SpawnOptions } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
-
-export interface ServiceUser {
-  readonly uid: number;
-  readonly gid: number;
-}
+import { isRoot, ownUser, type ServiceUser } from "../local/users.ts";
 
 /** Starts a program as the service user; what it needs to be found and readable was tried before. */
 export interface Launcher {
@@ -26,11 +22,6 @@ export interface Launcher {
 
 const NOBODY: ServiceUser = { uid: 65534, gid: 65534 };
 const CAPABILITIES = "+dac_read_search,+dac_override";
-
-export const isRoot = (): boolean => process.getuid?.() === 0;
-
-/** Whoever runs this process. */
-export const ownUser = (): ServiceUser => ({ uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 });
 
 /** `cloneFolder`: whose owner root acts for. */
 export async function serviceUser(cloneFolder: string): Promise<ServiceUser> {

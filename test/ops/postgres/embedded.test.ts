@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLONE_FOLDER } from "../../../ops/postgres/embedded.ts";
+import { CLONE_FOLDER } from "../../../ops/local/stateFolder.ts";
 import { serviceUser } from "../../../ops/postgres/serviceUser.ts";
 import { eventually, execute } from "../../support/postgres.ts";
 import { isRoot, isRunning, sandbox } from "./members.ts";

@@ -9,7 +9,8 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../../ops/clock.ts";
-import { CLONE_FOLDER, startEmbeddedPostgres, type EmbeddedPostgres } from "../../../ops/postgres/embedded.ts";
+import { CLONE_FOLDER } from "../../../ops/local/stateFolder.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../../ops/postgres/embedded.ts";
 import { serviceUser } from "../../../ops/postgres/serviceUser.ts";
 import { silent } from "../../support/silent.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "../../../ops/clock.ts";
 import { completeLinks } from "../../../ops/postgres/binaries.ts";
-import { lockFile } from "../../../ops/postgres/fileLock.ts";
+import { lockFile } from "../../../ops/local/fileLock.ts";
 import { resolveDatabase, resolveStateFolder } from "../../../ops/postgres/resolve.ts";
 import { sharedPostgres } from "../../support/postgres.ts";
 import { isRoot, sandbox } from "./members.ts";

@@ -9,9 +9,13 @@
 import { constants } from "node:fs";
 import { chmod, lchown, lstat, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Environment } from "../credentials.ts";
-import { isRoot, type ServiceUser } from "./serviceUser.ts";
+import { isRoot, type ServiceUser } from "./users.ts";
+
+/** Where this copy of Lockstep lies. */
+export const CLONE_FOLDER = fileURLToPath(new URL("../../", import.meta.url));
 
 const OPEN_TO_ALL = 0o1777;
 const OWN = 0o700;
