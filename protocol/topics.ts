@@ -13,6 +13,10 @@ export const tickGroup = (cell: CellId, node: NodeId, boot: BootId): string => `
 /** All writers of a cell share one group. */
 export const writersGroup = (cell: CellId): string => `lockstep.${cell}.writers`;
 
+/** What a cell gets whose first node asks for no other: the writers of a small cell, with room to grow. */
+export const DEFAULT_PARTITIONS = 16;
+export const MAX_PARTITIONS = 10_000;
+
 const DAY_MS = 86_400_000;
 
 export interface TopicSpec {

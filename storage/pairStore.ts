@@ -11,6 +11,7 @@ import type { Pair } from "../protocol/pairs.ts";
 import type { PairRow, PairStore } from "../protocol/ports/storage.ts";
 import type { Database, SqlRow } from "./database.ts";
 import { layersOf } from "./layers.ts";
+import { storableText } from "./storableText.ts";
 import { WRITE_ROWS } from "./writeRows.ts";
 
 const WRITE_MARKERS = `
@@ -47,7 +48,7 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
     async reject(event, fault) {
       const text = JSON.stringify(event);
       const digest = createHash("sha256").update(text).digest("hex"); // (3)
-      await database.query(REJECT, [cell, digest, storable(event.follower), text, storable(fault.code), storable(fault.text)]);
+      await database.query(REJECT, [cell, digest, storableText(event.follower), text, storableText(fault.code), storableText(fault.text)]);
     },
     async rowsOf(follower) {
       return (await database.query(ROWS_OF, [cell, follower])).map(rowOf);
@@ -58,9 +59,6 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
     },
   };
 }
-
-/** Postgres stores any text but the NUL character; in JSON it is escaped already. */
-const storable = (text: string): string => text.replaceAll("\0", "\u{FFFD}");
 
 function rowOf(row: SqlRow): PairRow {
   const pair: Pair = {

@@ -37,11 +37,51 @@ export interface Registry {
   leave(me: Identity): Promise<void>;
 }
 
+/** All that is configured, as of one version. */
+export interface DirectoryState {
+  readonly version: number;
+  readonly accounts: readonly Account[];
+  readonly links: readonly Link[];
+  /** Accounts that nobody logs in to until they are applied again, with their broker's reason. */
+  readonly parked: ReadonlyMap<AccountId, string>;
+}
+
+/** All accounts and links that there shall be: what is not named is switched off, and its row kept. */
+export interface WantedDirectory {
+  readonly accounts: readonly Account[];
+  readonly links: readonly Link[];
+}
+
+/** Paths name what differs: `accounts/f1`, `links/m-f1/slippagePoints`. */
+export interface DirectoryDifference {
+  readonly added: readonly string[];
+  readonly changed: readonly { readonly path: string; readonly from: unknown; readonly to: unknown }[];
+  /** Switched off. A link is close-only then: it opens nothing and follows its live copies to their end. */
+  readonly removed: readonly string[];
+  /** What cannot be done; if there is any of it, nothing is. */
+  readonly refused: readonly { readonly path: string; readonly why: string }[];
+}
+
 export interface Directory {
   accounts(): Promise<readonly Account[]>;
   links(): Promise<readonly Link[]>;
+  /** Rises with every change of what `read` gives; 0 before the first. */
+  version(): Promise<number>;
+  read(): Promise<DirectoryState>;
+  /**
+   * The cell's partition count: what is stored, else `wanted`, else the default, stored by the first who asks.
+   * @throws LockstepError `configuration` when `wanted` is another one than the stored
+   */
+  partitions(wanted: number | null): Promise<number>;
   /** Adds or changes accounts and links in one transaction; removes nothing. */
   put(accounts: readonly Account[], links: readonly Link[]): Promise<void>;
+  /** Makes it so, in one transaction, unless any of it is refused or it is a dry run. Accounts that are named are parked no more. */
+  apply(wanted: WantedDirectory, how: { readonly dryRun: boolean }): Promise<DirectoryDifference>;
+  /**
+   * The broker refused the login of an account that we hold at this epoch. False, and nothing is
+   * stored, when it is no longer held so, or is no longer reached the way that was tried.
+   */
+  park(tried: Account, epoch: Epoch, reason: string): Promise<boolean>;
 }
 
 export interface PairRow {

@@ -24,11 +24,18 @@ export interface AccountRow {
   readonly owner: { readonly node: NodeId; readonly boot: BootId } | null;
   readonly epoch: Epoch;
   readonly projectedEpoch: Epoch;
+  /** Its broker's reason why nobody should log in for now. */
+  readonly parked: string | null;
 }
 
 /** One cell's tables. Rows are never changed, only replaced. */
 export interface MemoryCell {
+  readonly name: CellId;
   readonly clock: Clock;
+  /** Of the log; null until the first node asks. */
+  partitions: number | null;
+  /** Of accounts and links. */
+  version: number;
   readonly nodes: Map<string, NodeRow>;
   accounts: Map<string, AccountRow>;
   links: Map<string, Link>;
@@ -59,7 +66,10 @@ export class MemoryDatabase {
 
   #tables(cell: CellId): MemoryCell {
     const tables = this.#cells.get(cell) ?? {
+      name: cell,
       clock: this.#clock,
+      partitions: null,
+      version: 0,
       nodes: new Map(),
       accounts: new Map(),
       links: new Map(),

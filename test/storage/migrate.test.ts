@@ -11,6 +11,7 @@ import { execute, freshDatabase, sharedPostgres } from "../support/postgres.ts";
 import { silent } from "../support/silent.ts";
 
 const FIRST = "0001_accounts_and_pairs.sql";
+const OURS = [FIRST, "0002_cluster.sql"];
 
 async function folderWith(t: TestContext, files: Readonly<Record<string, string>>): Promise<URL> {
   const path = await mkdtemp(join(tmpdir(), "lockstep-migrations-"));
@@ -21,14 +22,14 @@ async function folderWith(t: TestContext, files: Readonly<Record<string, string>
 
 test("our own are applied once, and the second time there is nothing to do", async (t) => {
   const url = await freshDatabase(t);
-  assert.deepEqual(await migrate({ url, logger: silent }), [FIRST]);
+  assert.deepEqual(await migrate({ url, logger: silent }), OURS);
   assert.deepEqual(await migrate({ url, logger: silent }), []);
 });
 
 test("of many processes that start at once, one applies them and all go on", async (t) => {
   const url = await freshDatabase(t);
   const applied = await Promise.all(Array.from({ length: 5 }, () => migrate({ url, logger: silent })));
-  assert.deepEqual(applied.flat(), [FIRST]);
+  assert.deepEqual(applied.flat(), OURS);
 });
 
 test("a file that fails is undone whole; those before it stay", async (t) => {
@@ -49,10 +50,10 @@ test("a file that was changed after it was applied is refused", async (t) => {
 
 test("a database of a newer release is refused", async (t) => {
   const url = await freshDatabase(t);
-  const folder = await folderWith(t, { "0002_new.sql": "SELECT 1;" });
-  await copyFile(new URL(FIRST, MIGRATIONS_FOLDER), new URL(FIRST, folder));
+  const folder = await folderWith(t, { "0003_new.sql": "SELECT 1;" });
+  for (const name of OURS) await copyFile(new URL(name, MIGRATIONS_FOLDER), new URL(name, folder));
   await migrate({ url, logger: silent, folder });
-  await assert.rejects(migrate({ url, logger: silent }), { code: "configuration", message: /has migration 0002_new.sql, where this build has none/ });
+  await assert.rejects(migrate({ url, logger: silent }), { code: "configuration", message: /has migration 0003_new.sql, where this build has none/ });
 });
 
 test("a gap in the numbers is refused before anything is applied", async (t) => {
