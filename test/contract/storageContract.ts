@@ -1,12 +1,16 @@
 // Owns the storage contract as a whole: Postgres and its in-memory twin pass the same cases.
 
+import { applyCases } from "./storageApplyCases.ts";
 import { directoryCases } from "./storageDirectoryCases.ts";
 import type { StorageFactory } from "./storageFixture.ts";
 import { pairCases } from "./storagePairCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
+import { spreadCases } from "./storageSpreadCases.ts";
 
 export function storageContract(make: StorageFactory): void {
   registryCases(make);
+  spreadCases(make);
   directoryCases(make);
+  applyCases(make);
   pairCases(make);
 }

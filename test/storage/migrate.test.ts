@@ -32,6 +32,26 @@ test("of many processes that start at once, one applies them and all go on", asy
   assert.deepEqual(applied.flat(), OURS);
 });
 
+test("a database of the first release with rows in it gets the rest, and loses none of them", async (t) => {
+  const url = await freshDatabase(t);
+  const folder = await folderWith(t, {});
+  await copyFile(new URL(FIRST, MIGRATIONS_FOLDER), new URL(FIRST, folder));
+  await migrate({ url, logger: silent, folder });
+  await execute(url, "INSERT INTO nodes (cell, node, boot, lease_until) VALUES ('c', 'n', 'b', clock_timestamp() + interval '1 min')");
+  await execute(url, "INSERT INTO trading_accounts (cell, id, role, platform, broker, login, credentials_ref, enabled, node, boot, epoch) VALUES ('c', 'm', 'master', 'mt4', 'h:1', 1, 'env:X', true, 'n', 'b', 3), ('c', 'f', 'follower', 'mt4', 'h:1', 2, 'env:X', true, NULL, NULL, 9)");
+  await execute(url, "INSERT INTO copy_links (cell, id, master_id, follower_id, magic, enabled, settings) VALUES ('c', 'l', 'm', 'f', 7, true, '{}')");
+  await execute(url, `INSERT INTO pairs (cell, link_id, master_ticket, opening, epoch, n, master_id, follower_id, status, holds, symbol, digits, side, initial_volume, volume, master_initial_volume, master_volume, detail, changed_at_ms)
+                      VALUES ('c', 'l', 1, 1, 9, 1, 'm', 'f', 'Open', 'position', 'X', 5, 'buy', 1, 1, 1, 1, '{}', 0)`);
+  await execute(url, "INSERT INTO copy_events (cell, link_id, master_ticket, opening, epoch, n, follower_id, status, reason, detail, changed_at_ms) VALUES ('c', 'l', 1, 1, 9, 1, 'f', 'Open', 'manual', '{}', 0)");
+  const old = async (): Promise<unknown> => execute(url, "SELECT a.id, a.node, a.epoch, p.status, e.reason FROM trading_accounts a LEFT JOIN pairs p ON p.follower_id = a.id LEFT JOIN copy_events e ON e.follower_id = a.id ORDER BY a.id");
+  const before = await old();
+  const applied = await Promise.all(Array.from({ length: 4 }, () => migrate({ url, logger: silent })));
+  assert.deepEqual(applied.flat(), OURS.slice(1));
+  assert.deepEqual(await old(), before);
+  assert.deepEqual(await execute(url, "SELECT parked_reason FROM trading_accounts WHERE freed_at IS NULL OR parked_reason IS NOT NULL"), []);
+  assert.deepEqual(await execute(url, "SELECT boot, platforms, address FROM nodes WHERE live_since <= clock_timestamp()"), [{ boot: "b", platforms: ["mt4", "mt5"], address: null }]);
+});
+
 test("a file that fails is undone whole; those before it stay", async (t) => {
   const url = await freshDatabase(t);
   const folder = await folderWith(t, { "0001_one.sql": "CREATE TABLE one (x integer);", "0002_two.sql": "CREATE TABLE two (x integer); SELECT 1 / 0;" });
