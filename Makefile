@@ -2,10 +2,13 @@
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: demo test
+.PHONY: demo kafka test
 
 demo: $(INSTALLED)
 	@node ops/bin/lockstep.mjs demo
+
+kafka: $(INSTALLED)
+	@node ops/bin/lockstep.mjs kafka
 
 test: $(INSTALLED)
 	npm run --silent types

@@ -8,6 +8,7 @@ import { isLockstepError, messageOf } from "../protocol/errors.ts";
 import { systemClock } from "./clock.ts";
 import { brokerCommand, type BrokerCommandOptions } from "./commands/broker.ts";
 import { demoCommand, type DemoCommandOptions } from "./commands/demo.ts";
+import { kafkaCommand, kafkaToolCommand } from "./commands/kafka.ts";
 import { postgresCommand } from "./commands/postgres.ts";
 import { statementCommand } from "./commands/statement.ts";
 import { openLogger } from "./logging.ts";
@@ -38,6 +39,7 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
   const program = new Command("lockstep")
     .description("What a master account trades, every follower linked to it trades too: at once and exactly once.")
     .exitOverride()
+    .enablePositionalOptions() // what follows `kafka TOOL` is the tool's
     .configureHelp({ showGlobalOptions: true })
     // Invariant 1: commander gives its hints on lines of their own.
     .configureOutput({ outputError: (text, write) => write(`lockstep: ${text.replace(/^error: /, "").trim().replaceAll("\n", " ")} (lockstep --help shows the commands)\n`) });
@@ -75,6 +77,16 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .action(async (options: { readonly json?: boolean }) =>
       exit(await postgresCommand(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
     );
+
+  program
+    .command("kafka [tool] [args...]")
+    .description("runs the local Kafka in the foreground and prints its address; or runs one of Kafka's own tools (groups, topics) on it: kafka groups --describe --all-groups")
+    .option("--json", "one JSON object on standard output")
+    .passThroughOptions()
+    .action(async (tool: string | undefined, args: readonly string[], options: { readonly json?: boolean }) => {
+      const io = { out: process.stdout, env: process.env, logger: openLogger({ level: tool === undefined ? "info" : "warn", file: null }), clock: systemClock };
+      exit(tool === undefined ? await kafkaCommand(options, io) : await kafkaToolCommand(tool, args, io));
+    });
 
   return program;
 }

@@ -1,4 +1,6 @@
-// Owns one run of the suite: one PostgreSQL for all files, node:test for each, nothing left behind.
+// Owns one run of the suite: one PostgreSQL and one Kafka for all files, node:test for each, nothing left behind.
+//
+// 1. A signal while they start ends the run as soon as they have started.
 //
 // Arguments name files or folders below test/; without any, all of it runs.
 
@@ -8,8 +10,13 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../ops/clock.ts";
+import { Ends } from "../ops/ends.ts";
+import { startLocalKafka, type LocalKafka, type LocalKafkaOptions } from "../ops/kafka/localKafka.ts";
+import { readBrokers } from "../ops/kafka/resolve.ts";
 import { openLogger } from "../ops/logging.ts";
 import { startEmbeddedPostgres } from "../ops/postgres/embedded.ts";
+import { isLockstepError, messageOf } from "../protocol/errors.ts";
+import { borrowJars } from "./support/kafkaJars.ts";
 
 const TESTS = dirname(fileURLToPath(import.meta.url));
 const CONCURRENT_FILES = 2;
@@ -25,32 +32,62 @@ async function testFiles(wanted: readonly string[]): Promise<string[]> {
   return chosen.sort();
 }
 
-function runTests(files: readonly string[], databaseUrl: string): Promise<number> {
+/** What the files are told: where the servers are. */
+type Servers = Readonly<Record<"LOCKSTEP_TEST_DATABASE_URL" | "LOCKSTEP_TEST_KAFKA_BROKERS", string>>;
+
+function runTests(files: readonly string[], servers: Servers): Promise<number> {
   const args = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`, ...files];
-  const env = { ...process.env, LOCKSTEP_TEST_DATABASE_URL: databaseUrl, UV_THREADPOOL_SIZE: String(POOL_THREADS) };
+  const env = { ...process.env, ...servers, UV_THREADPOOL_SIZE: String(POOL_THREADS) };
   const child = spawn(process.execPath, args, { stdio: "inherit", env });
-  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on("SIGINT", forward);
-  process.on("SIGTERM", forward);
+  onSignal = (signal) => void child.kill(signal);
   return new Promise((done, failed) => {
     child.once("error", failed);
     child.once("exit", (code) => done(code ?? 1));
   });
 }
 
+async function startServers(stateDir: string, ends: Ends): Promise<Servers> {
+  const options = { stateDir, logger: openLogger({ level: "warn", file: null }), clock: systemClock };
+  const postgres = startEmbeddedPostgres(options).then((server) => {
+    ends.add(() => server.stop());
+    return server.url;
+  });
+  const kafka = startKafka(options).then((server) => {
+    ends.add(() => server.stop());
+    return server.brokers.join(",");
+  });
+  await Promise.allSettled([postgres, kafka]); // one that fails leaves the other to be stopped
+  return { LOCKSTEP_TEST_DATABASE_URL: await postgres, LOCKSTEP_TEST_KAFKA_BROKERS: await kafka };
+}
+
+async function startKafka(options: LocalKafkaOptions): Promise<Pick<LocalKafka, "brokers" | "stop">> {
+  const named = process.env["KAFKA_BROKERS"];
+  if (named !== undefined) return { brokers: readBrokers(named), stop: () => Promise.resolve() };
+  await borrowJars(options.stateDir, options.logger);
+  return startLocalKafka(options);
+}
+
+let onSignal: (signal: NodeJS.Signals) => void = () => (isTold = true); // (1)
+let isTold = false;
+
 async function main(): Promise<number> {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, (signal) => onSignal(signal));
   const files = await testFiles(process.argv.slice(2));
   const stateDir = await mkdtemp(join(tmpdir(), "lockstep-tests-"));
+  const ends = new Ends();
+  ends.add(() => rm(stateDir, { recursive: true, force: true }));
   try {
-    const server = await startEmbeddedPostgres({ stateDir, logger: openLogger({ level: "warn", file: null }), clock: systemClock });
-    try {
-      return await runTests(files, server.url);
-    } finally {
-      await server.stop();
-    }
+    const servers = await startServers(stateDir, ends);
+    return isTold ? 1 : await runTests(files, servers);
   } finally {
-    await rm(stateDir, { recursive: true, force: true });
+    for (const failure of await ends.run()) process.stderr.write(`test run: ${messageOf(failure)}\n`);
   }
 }
 
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!isLockstepError(error)) throw error;
+  process.stderr.write(`test run: ${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -45,7 +45,7 @@ export async function brokerCommand(options: BrokerCommandOptions): Promise<numb
   // Whoever reads this may end us at once.
   report(config, `${host}:${listening}`, options.log);
   await signalled;
-  await server.close();
+  await stop.ending(() => server.close());
   return 0;
 }
 

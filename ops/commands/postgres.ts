@@ -33,7 +33,7 @@ export async function postgresCommand(options: PostgresCommandOptions, io: Postg
   // Whoever reads this may end us at once.
   io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
   await end;
-  await server.stop();
+  await stop.ending(() => server.stop());
   return 0;
 }
 

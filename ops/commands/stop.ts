@@ -1,4 +1,7 @@
 // Owns running in the foreground: what a command repeats, and the wait for the signal that ends it.
+//
+// 1. A second signal changes nothing: a terminal and npx both send one for one ctrl-C. A third ends the
+//    process at once.
 
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 
@@ -6,6 +9,7 @@ import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 export class Stop {
   readonly #clock: Clock;
   readonly #timers = new Map<() => void, Timer>();
+  #heard: () => void = () => undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -19,14 +23,30 @@ export class Stop {
     this.#timers.set(fn, this.#clock.after(everyMs, run));
   }
 
+  /** Resolves at the first signal. Asked for before a long start, it lets the start end in order. */
   async signalled(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const stop = (): void => {
-        process.off("SIGINT", stop).off("SIGTERM", stop);
+      let signals = 0;
+      this.#heard = () => {
         resolve();
+        signals += 1;
+        if (signals === 2) this.#stopListening(); // (1)
       };
-      process.on("SIGINT", stop).on("SIGTERM", stop);
+      process.on("SIGINT", this.#heard).on("SIGTERM", this.#heard);
     });
     for (const timer of this.#timers.values()) timer.cancel();
+  }
+
+  /** The last work of a command. */
+  async ending(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } finally {
+      this.#stopListening();
+    }
+  }
+
+  #stopListening(): void {
+    process.off("SIGINT", this.#heard).off("SIGTERM", this.#heard);
   }
 }

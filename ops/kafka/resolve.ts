@@ -25,8 +25,8 @@ export interface ResolvedKafka {
 export async function resolveKafka({ env, logger, clock }: ResolveOptions): Promise<ResolvedKafka> {
   const named = env["KAFKA_BROKERS"];
   if (named !== undefined) return { brokers: readBrokers(named), source: "KAFKA_BROKERS", stop: () => Promise.resolve() };
-  const { brokers, stop } = await startLocalKafka({ stateDir: await resolveKafkaFolder(env), logger, clock, env });
-  return { brokers, source: "local", stop };
+  const kafka = await startLocalKafka({ stateDir: await resolveKafkaFolder(env), logger, clock, env });
+  return { brokers: kafka.brokers, source: "local", stop: () => kafka.stop() };
 }
 
 /** The state folder of this clone and user: Kafka runs as whoever runs us, also as root. @throws LockstepError `configuration` */

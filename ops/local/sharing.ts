@@ -17,7 +17,7 @@ const LOCK_TIMEOUT_MS = 120_000;
 export interface SharedServer<T> {
   readonly server: T;
   /** Leaves the server; the last one out stops it. Calling it twice does nothing more. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface SharingOptions<T> {
