@@ -21,7 +21,7 @@ export interface StorageOptions {
   readonly url: string;
   readonly cell: CellId;
   readonly logger: Logger;
-  /** For directory and pairs; the registry has one connection of its own besides. */
+  /** For directory and pairs; the registry has two connections of its own besides, one of them for renewals alone. */
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
@@ -35,13 +35,14 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   await migrate(options);
   const name = `lockstep ${options.cell}`;
   const shared = openDatabase({ ...options, applicationName: name });
-  const leases = openDatabase({ ...options, applicationName: `${name} leases`, maxConnections: 1 });
+  const renewals = openDatabase({ ...options, applicationName: `${name} leases`, maxConnections: 1 });
+  const claims = openDatabase({ ...options, applicationName: `${name} claims`, maxConnections: 1 });
   return {
-    registry: postgresRegistry(leases, options.cell),
+    registry: postgresRegistry({ renewals, claims }, options.cell),
     directory: postgresDirectory(shared, options.cell),
     pairs: postgresPairStore(shared, options.cell),
     async close() {
-      await Promise.all([shared.close(), leases.close()]);
+      await Promise.all([shared.close(), renewals.close(), claims.close()]);
     },
   };
 }

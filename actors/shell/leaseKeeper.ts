@@ -128,12 +128,12 @@ export class LeaseKeeper {
   }
 
   async #claim(): Promise<void> {
-    const { registry, me, capacity } = this.#options;
+    const { registry, me, profile, capacity } = this.#options;
     const room = capacity - this.#held.size;
     if (room === 0 || this.#claiming) return;
     this.#claiming = true;
     try {
-      const claimed = await registry.claim(me, room);
+      const claimed = await registry.claim(me, { limit: room, freeForMs: 3_000, liveForMs: profile.renewMs + 2 * profile.retryMs, avoid: [] });
       // What was claimed while we stopped is given back with the lease itself.
       if (!this.#stopped) for (const held of claimed) this.#take(held);
     } finally {
@@ -142,14 +142,14 @@ export class LeaseKeeper {
   }
 
   async #renew(): Promise<void> {
-    const { registry, me, profile, clock, gate } = this.#options;
+    const { registry, me, profile, clock, gate, capacity } = this.#options;
     const seen = gate.state();
     // What is claimed while the renewal is under way may not be in its reply.
     const heldBefore = [...this.#held.values()];
     // Invariant 1.
     const reachMs = profile.ttlMs - profile.marginMs;
     const deadline: Deadline = { monotonicMs: clock.monotonicMs() + reachMs, wallMs: clock.wallMs() + reachMs };
-    const reply = await registry.renew(me, profile.ttlMs);
+    const reply = await registry.renew(me, { ttlMs: profile.ttlMs, timeoutMs: reachMs, report: { accepting: true, logOk: true, capacity, platforms: ["mt4", "mt5"], address: null } });
     if (this.#stopped) return;
     if (!reply.held) throw new LockstepError("configuration", `node name ${me.node} belongs to another live process: give every node a name of its own`);
     if (gate.lifted && !reply.wasLive) this.#trip("the lease had lapsed");

@@ -7,6 +7,7 @@
 import type { Account, Link } from "../accounts.ts";
 import type { AccountId, BootId, Epoch, NodeId } from "../ids.ts";
 import type { Pair, PairEvent } from "../pairs.ts";
+import type { Platform } from "../trades.ts";
 
 export interface Identity {
   readonly node: NodeId;
@@ -18,22 +19,71 @@ export interface HeldAccount {
   readonly epoch: Epoch;
 }
 
+/** What a node says of itself with every renewal; the others go by it. */
+export interface NodeReport {
+  /** False: it claims nothing, and no share is reckoned for it. */
+  readonly accepting: boolean;
+  /** Whether it reaches the log. */
+  readonly logOk: boolean;
+  /** Accounts it takes at most. */
+  readonly capacity: number;
+  readonly platforms: readonly Platform[];
+  /** `host:port` of its HTTP, null where it serves none. */
+  readonly address: string | null;
+}
+
+export interface RenewTerms {
+  readonly ttlMs: number;
+  /** Given up after this; the lease may have been renewed all the same. */
+  readonly timeoutMs: number;
+  readonly report: NodeReport;
+}
+
+/** How one platform's accounts are spread, as a node sees it. */
+export interface PlatformShare {
+  readonly platform: Platform;
+  /** What this node should have of all enabled, unparked accounts. */
+  readonly share: number;
+  /** What it has of them. */
+  readonly mine: number;
+  /** Whether another node that is live and accepting has fewer than its share, and could take one. */
+  readonly othersHaveRoom: boolean;
+}
+
 export interface RenewReply {
-  /** False: the name is held by another live boot, nothing was changed. */
+  /** False: the name is held by another live boot, or this one has left; nothing was changed. */
   readonly held: boolean;
   /** Whether the lease before this renewal was still live, judged after the row lock. */
   readonly wasLive: boolean;
   /** The accounts of (node, boot), in the same round trip. */
   readonly accounts: readonly HeldAccount[];
+  /** Whether any other live node says that it reaches the log. */
+  readonly othersLogOk: boolean;
+  /** As it was before this renewal: nothing of a platform that this node did not share in then. */
+  readonly shares: readonly PlatformShare[];
+}
+
+export interface ClaimTerms {
+  /** Claims no more than this, whatever the node's own capacity leaves. */
+  readonly limit: number;
+  /** An account that could have been claimed for so long is limited by capacity only, no more by the share. */
+  readonly freeForMs: number;
+  /** The accounts of an owner that may come back are claimed only by a node that was live for so long without a break. */
+  readonly liveForMs: number;
+  /** Not claimed this time. */
+  readonly avoid: readonly AccountId[];
 }
 
 export interface Registry {
-  renew(me: Identity, ttlMs: number): Promise<RenewReply>;
-  /** Takes up to `limit` enabled accounts that nobody with a live lease owns, each at a raised epoch. */
-  claim(me: Identity, limit: number): Promise<readonly HeldAccount[]>;
+  renew(me: Identity, terms: RenewTerms): Promise<RenewReply>;
+  /**
+   * Takes enabled, unparked accounts that nobody with a live lease owns, each at a raised epoch: at
+   * once up to this node's share of each platform, and only while it is live and accepting.
+   */
+  claim(me: Identity, terms: ClaimTerms): Promise<readonly HeldAccount[]>;
   /** Gives one account back if it is still (me, epoch); false when it is not. */
   release(me: Identity, held: HeldAccount): Promise<boolean>;
-  /** Ends the lease of this boot for good. */
+  /** Ends the lease of this boot for good, also on behalf of a process that died: what it still owns may be claimed at once. */
   leave(me: Identity): Promise<void>;
 }
 

@@ -6,7 +6,7 @@
 import type { Account, Link } from "../../protocol/accounts.ts";
 import type { BootId, CellId, Epoch, NodeId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { NodeReport, PairRow } from "../../protocol/ports/storage.ts";
 import type { Storage } from "../storage.ts";
 import { memoryDirectory } from "./directory.ts";
 import { memoryPairStore } from "./pairStore.ts";
@@ -14,9 +14,12 @@ import { memoryRegistry } from "./registry.ts";
 
 export interface NodeRow {
   readonly boot: BootId;
-  /** On the clock's monotonic time. */
+  /** These are on the clock's monotonic time. */
   readonly leaseUntilMs: number;
+  readonly startedAtMs: number;
+  readonly liveSinceMs: number;
   readonly endedBoot: BootId | null;
+  readonly report: NodeReport;
 }
 
 export interface AccountRow {
@@ -26,6 +29,8 @@ export interface AccountRow {
   readonly projectedEpoch: Epoch;
   /** Its broker's reason why nobody should log in for now. */
   readonly parked: string | null;
+  /** Not free before this moment of the clock's monotonic time: when it was put in, given back, or enabled or unparked again. */
+  readonly freedAtMs: number;
 }
 
 /** One cell's tables. Rows are never changed, only replaced. */

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { DEFAULT_LINK_SETTINGS, type Account, type Link } from "../../protocol/accounts.ts";
 import { symbolName } from "../../protocol/ids.ts";
 import type { VolumeUnits } from "../../protocol/units.ts";
-import { account, FOLLOWER, freshCell, link, LINK, MASTER, me, TTL_MS, type StorageFactory } from "./storageFixture.ts";
+import { account, claiming, FOLLOWER, freshCell, link, LINK, MASTER, me, renewing, type StorageFactory } from "./storageFixture.ts";
 
 export function directoryCases(make: StorageFactory): void {
   describe("directory", () => {
@@ -30,10 +30,10 @@ export function directoryCases(make: StorageFactory): void {
     test("a put leaves owner and epoch as they are", async (t) => {
       const { directory, registry } = await (await make(t)).open();
       await directory.put([MASTER], []);
-      await registry.renew(me("alice"), TTL_MS);
-      const claimed = await registry.claim(me("alice"), 1);
+      await registry.renew(me("alice"), renewing());
+      const claimed = await registry.claim(me("alice"), claiming({ limit: 1 }));
       await directory.put([{ ...MASTER, broker: "localhost:1" }], []);
-      assert.deepEqual((await registry.renew(me("alice"), TTL_MS)).accounts, claimed);
+      assert.deepEqual((await registry.renew(me("alice"), renewing())).accounts, claimed);
     });
 
     test("two accounts may swap their brokers' addresses", async (t) => {

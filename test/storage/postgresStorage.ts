@@ -34,9 +34,11 @@ export async function postgresFixture(t: TestContext): Promise<StorageFixture> {
       opened.push(storage);
       return storage;
     },
-    // The leases move instead of the clock, which is the same to all who ask.
+    // What was said of the past moves instead of the clock, which is the same to all who ask.
     async passTime(ms) {
-      await execute(url, "UPDATE nodes SET lease_until = lease_until - make_interval(secs => $1) WHERE cell = $2", [ms / 1000, ownCell]);
+      const ago = "make_interval(secs => $1)";
+      await execute(url, `UPDATE nodes SET lease_until = lease_until - ${ago}, started_at = started_at - ${ago}, live_since = live_since - ${ago} WHERE cell = $2`, [ms / 1000, ownCell]);
+      await execute(url, `UPDATE trading_accounts SET freed_at = freed_at - ${ago} WHERE cell = $2`, [ms / 1000, ownCell]);
     },
   };
 }

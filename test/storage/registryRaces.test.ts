@@ -6,7 +6,7 @@ import { test, type TestContext } from "node:test";
 import pg from "pg";
 import type { Queryable } from "../../storage/database.ts";
 import { openStorage } from "../../storage/storage.ts";
-import { freshCell, me, MASTER, TTL_MS } from "../contract/storageFixture.ts";
+import { claiming, freshCell, me, MASTER, renewing } from "../contract/storageFixture.ts";
 import { eventually, execute, freshDatabase } from "../support/postgres.ts";
 import { CONNECTION, migratedDatabase, postgresFixture } from "./postgresStorage.ts";
 
@@ -28,7 +28,7 @@ function waiting(url: string, text: string): Promise<void> {
 async function rivals(t: TestContext) {
   const fixture = await postgresFixture(t);
   const { registry } = await fixture.open();
-  await registry.renew(me("alice"), TTL_MS);
+  await registry.renew(me("alice"), renewing());
   const url = await migratedDatabase();
   const blocker = await session(t, url);
   await blocker.query("BEGIN");
@@ -38,17 +38,18 @@ async function rivals(t: TestContext) {
 test("a renewal that waited for the row judges the old lease after the wait: it ran out meanwhile", async (t) => {
   const { cell, registry, url, blocker } = await rivals(t);
   await blocker.query("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 s' WHERE cell = $1", [cell]);
-  const renewal = registry.renew(me("alice"), TTL_MS);
+  const renewal = registry.renew(me("alice"), renewing());
   await waiting(url, "WITH renewed");
   await blocker.query("COMMIT");
-  assert.deepEqual(await renewal, { held: true, wasLive: false, accounts: [] });
+  const { held, wasLive } = await renewal;
+  assert.deepEqual({ held, wasLive }, { held: true, wasLive: false });
 });
 
 test("a renewal that waited for longer than its ttl still gives a lease of the whole ttl", async (t) => {
   const { cell, registry, url, blocker } = await rivals(t);
   await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 FOR UPDATE", [cell]);
   const shortTtlMs = 100;
-  const renewal = registry.renew(me("alice"), shortTtlMs);
+  const renewal = registry.renew(me("alice"), renewing({}, shortTtlMs));
   await waiting(url, "WITH renewed");
   await blocker.query("SELECT pg_sleep(0.2)");
   const [now] = await blocker.query("SELECT clock_timestamp()::text AS at");
@@ -61,44 +62,85 @@ test("a renewal that waited for longer than its ttl still gives a lease of the w
 test("a renewal that waited while another boot took the name is refused", async (t) => {
   const { cell, registry, url, blocker } = await rivals(t);
   await blocker.query("UPDATE nodes SET boot = 'other' WHERE cell = $1", [cell]);
-  const renewal = registry.renew(me("alice"), TTL_MS);
+  const renewal = registry.renew(me("alice"), renewing());
   await waiting(url, "WITH renewed");
   await blocker.query("COMMIT");
   assert.equal((await renewal).held, false);
 });
 
-test("a claim whose snapshot is older than a rival's lease and claim takes nothing from it", async (t) => {
-  // In a database of its own, where reading `nodes` waits for an advisory lock: the claim's
-  // snapshot is taken, then a rival starts and claims, then the claim goes on.
+/**
+ * A claim of alice's whose snapshot is taken and which then waits: reading `nodes` takes an advisory
+ * lock, in a database of its own. `goOn` lets it, and resolves with what it took.
+ */
+async function heldUpClaim(t: TestContext) {
   const url = await freshDatabase(t);
   const storage = await openStorage({ ...CONNECTION, url, cell: freshCell() });
   t.after(() => storage.close());
   await storage.directory.put([MASTER], []);
-  await storage.registry.renew(me("alice"), TTL_MS);
+  await storage.registry.renew(me("alice"), renewing());
   await execute(url, "ALTER TABLE nodes RENAME TO node_rows");
   await execute(url, "CREATE FUNCTION wait_here() RETURNS boolean VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END'");
   await execute(url, "CREATE VIEW nodes AS SELECT * FROM node_rows WHERE wait_here()");
   const blocker = await session(t, url);
   await blocker.query("SELECT pg_advisory_lock(42)");
+  const claim = storage.registry.claim(me("alice"), claiming());
+  await waiting(url, "WITH%owned AS"); // as much as Postgres shows of a long statement
+  return {
+    url,
+    goOn: async () => {
+      await blocker.query("SELECT pg_advisory_unlock(42)");
+      return claim;
+    },
+  };
+}
 
-  const claim = storage.registry.claim(me("alice"), 1);
-  await waiting(url, "WITH seen");
+test("a claim whose snapshot is older than a rival's lease and claim takes nothing from it", async (t) => {
+  const { url, goOn } = await heldUpClaim(t);
   await execute(url, "INSERT INTO node_rows (cell, node, boot, lease_until) SELECT cell, 'bob', 'b', clock_timestamp() + interval '1 h' FROM trading_accounts");
   await execute(url, "UPDATE trading_accounts SET node = 'bob', boot = 'b', epoch = epoch + 1");
-  await blocker.query("SELECT pg_advisory_unlock(42)");
-
-  assert.deepEqual(await claim, []);
+  assert.deepEqual(await goOn(), []);
   assert.deepEqual(await execute(url, "SELECT node, epoch::int FROM trading_accounts"), [{ node: "bob", epoch: 1 }]);
+});
+
+test("nor an account that a rival claimed and gave back meanwhile: its epoch is another one", async (t) => {
+  const { url, goOn } = await heldUpClaim(t);
+  await execute(url, "UPDATE trading_accounts SET epoch = epoch + 1, freed_at = clock_timestamp()");
+  assert.deepEqual(await goOn(), []);
+  assert.deepEqual(await execute(url, "SELECT node, epoch::int FROM trading_accounts"), [{ node: null, epoch: 1 }]);
+});
+
+for (const [what, change] of [["parked", "parked_reason = 'wrong password'"], ["switched off", "enabled = false"]] as const) {
+  test(`nor one that was ${what} meanwhile`, async (t) => {
+    const { url, goOn } = await heldUpClaim(t);
+    await execute(url, `UPDATE trading_accounts SET ${change}`);
+    assert.deepEqual(await goOn(), []);
+  });
+}
+
+test("of two claims at once the one that comes second leaves the first's rows alone, also when the first is undone", async (t) => {
+  const fixture = await postgresFixture(t);
+  const [first, second] = [await fixture.open(), await fixture.open()];
+  await first.directory.put([MASTER], []);
+  for (const name of ["alice", "bob"]) await first.registry.renew(me(name), renewing());
+  const url = await migratedDatabase();
+  const claimOfAlice = await session(t, url);
+  await claimOfAlice.query("BEGIN");
+  const taken = await claimOfAlice.query("UPDATE trading_accounts SET node = 'alice', boot = 'alice-boot-1', epoch = epoch + 1 WHERE cell = $1 RETURNING epoch", [fixture.cell]);
+  assert.equal(taken.length, 1);
+  assert.deepEqual(await second.registry.claim(me("bob"), claiming({ freeForMs: 0 })), []);
+  await claimOfAlice.query("ROLLBACK");
+  assert.deepEqual((await second.registry.claim(me("bob"), claiming({ freeForMs: 0 }))).map(({ epoch }) => epoch), [1]);
+  assert.deepEqual(await first.registry.claim(me("alice"), claiming({ freeForMs: 0 })), []);
 });
 
 test("a claim passes over an account that another session holds, instead of waiting", async (t) => {
   const fixture = await postgresFixture(t);
   const { registry, directory } = await fixture.open();
   await directory.put([MASTER, { ...MASTER, id: "second" as typeof MASTER.id, login: 2 }], []);
-  await registry.renew(me("alice"), TTL_MS);
+  await registry.renew(me("alice"), renewing());
   const blocker = await session(t, await migratedDatabase());
   await blocker.query("BEGIN");
   await blocker.query("SELECT 1 FROM trading_accounts WHERE cell = $1 AND id = 'master' FOR UPDATE", [fixture.cell]);
-  assert.deepEqual((await registry.claim(me("alice"), 9)).map(({ account }) => account), ["second"]);
+  assert.deepEqual((await registry.claim(me("alice"), claiming({ limit: 9 }))).map(({ account }) => account), ["second"]);
   await blocker.query("ROLLBACK");
 });

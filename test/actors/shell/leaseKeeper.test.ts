@@ -6,7 +6,7 @@ import { LeaseKeeper, type LeaseProfile } from "../../../actors/shell/leaseKeepe
 import { SharedGate } from "../../../actors/executor/sharedGate.ts";
 import { isLockstepError, LockstepError } from "../../../protocol/errors.ts";
 import { accountId, bootId, nodeId, type AccountId, type Epoch } from "../../../protocol/ids.ts";
-import type { HeldAccount, Identity, Registry, RenewReply } from "../../../protocol/ports/storage.ts";
+import type { ClaimTerms, HeldAccount, Identity, Registry, RenewReply } from "../../../protocol/ports/storage.ts";
 import { CountingMetrics, elapsed } from "../../sim/cell.ts";
 import { FakeScheduler } from "../../sim/scheduler.ts";
 import { recordingLogger } from "../../support/recordingLogger.ts";
@@ -33,10 +33,10 @@ class ScriptedRegistry implements Registry {
 
   async renew(): Promise<RenewReply> {
     await this.#time();
-    return { held: true, wasLive: true, accounts: [...this.owned], ...this.reply };
+    return { held: true, wasLive: true, accounts: [...this.owned], othersLogOk: false, shares: [], ...this.reply };
   }
 
-  async claim(_: Identity, limit: number): Promise<readonly HeldAccount[]> {
+  async claim(_: Identity, { limit }: ClaimTerms): Promise<readonly HeldAccount[]> {
     await this.#time();
     const taken = this.free.splice(0, limit);
     this.owned.push(...taken);
@@ -228,7 +228,7 @@ test("an account claimed while a renewal is under way is not forgotten for missi
   run.registry.claim = () => new Promise((resolve) => run.clock.after(5_005, () => resolve([late])));
   run.registry.renew = () => {
     const accounts = [...run.registry.owned];
-    return new Promise((resolve) => run.clock.after(10, () => resolve({ held: true, wasLive: true, accounts })));
+    return new Promise((resolve) => run.clock.after(10, () => resolve({ held: true, wasLive: true, accounts, othersLogOk: false, shares: [] })));
   };
   await run.clock.until(() => run.told.includes("acquired late at 1 in 1"));
   run.registry.owned.push(late);
