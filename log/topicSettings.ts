@@ -18,8 +18,15 @@ export function checkTopicSpec(spec: TopicSpec): void {
   if (spec.cleanup === "compact" && spec.retentionMs !== null) refuse(`a compacted topic keeps for ever, got retentionMs ${spec.retentionMs}`);
 }
 
+/** What a topic that exists is like. A real log's `cleanup` may be anything. */
+export interface FoundTopic {
+  readonly partitions: number;
+  readonly cleanup: string;
+  readonly retentionMs: number | null;
+}
+
 /** @throws LockstepError `configuration`, naming each setting with what was expected and what was found. */
-export function refuseDifferingTopic(expected: TopicSpec, found: TopicSpec): void {
+export function refuseDifferingTopic(expected: TopicSpec, found: FoundTopic): void {
   const settings = ["partitions", "cleanup", "retentionMs"] as const;
   const differing = settings.filter((setting) => expected[setting] !== found[setting]);
   if (differing.length === 0) return;

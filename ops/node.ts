@@ -27,6 +27,7 @@ import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topi
 import { resolveCredentials, type Environment } from "./credentials.ts";
 import { Ends } from "./ends.ts";
 import { checkNodeLimits, type NodeLimits } from "./nodeLimits.ts";
+import { LOG_SILENT_LIMIT_MS, type NodeState } from "./nodeState.ts";
 
 export interface NodeOptions {
   readonly cell: CellId;
@@ -57,6 +58,7 @@ const GATE_SLOTS = 16_384;
 export interface RunningNode {
   readonly supervisor: Supervisor;
   readonly executor: Executor;
+  state(): NodeState;
   /** Resolves when everything the actors said has reached the log. */
   flush(): Promise<void>;
   stop(): Promise<void>;
@@ -87,8 +89,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
 
   /** The newest of each account. */
   const sessions = new Map<AccountId, Mt4Session | Mt5Session>();
-  const masterProducer = log.producer({ maxBuffered: limits.buffered });
-  const eventProducer = log.producer({ maxBuffered: limits.buffered });
+  const masterProducer = log.producer({ maxBuffered: limits.buffered, delivery: "critical" });
+  const eventProducer = log.producer({ maxBuffered: limits.buffered, delivery: "critical" });
   ends.add(() => Promise.all([masterProducer.close(), eventProducer.close()]));
   const events = new EventSink({ producer: eventProducer, topic: topicName(cell, "pair-events"), partitions, clock, metrics, capacity: limits.buffered, retryMs: limits.bufferRetryMs });
   const supervisor: Supervisor = new Supervisor({
@@ -151,6 +153,18 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     await events.flush();
     await masterProducer.flush();
   };
+  const silentMs = (): number | null => (reader.fetchedAtMs === null ? null : clock.monotonicMs() - reader.fetchedAtMs);
+  const state = (): NodeState => ({
+    fenced: !gate.lifted,
+    leaseLeftMs: gate.leftMs(),
+    accounts: supervisor.states(),
+    masters: reader.counts().masters,
+    mastersSynced: reader.counts().synced,
+    logSilentMs: silentMs(),
+    logOk: (silentMs() ?? Number.POSITIVE_INFINITY) < LOG_SILENT_LIMIT_MS,
+    rowsWaitingMs: writer.writingSinceMs === null ? null : clock.monotonicMs() - writer.writingSinceMs,
+    executor: executor.counts(),
+  });
   // Invariant 1.
   ends.add(() => writer.stop());
   await writer.start();
@@ -163,6 +177,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   return {
     supervisor,
     executor,
+    state,
     flush,
     async stop() {
       const [failure, ...more] = await ends.run();

@@ -211,7 +211,7 @@ export class Group {
     if (last === undefined) return;
     hold.cursor = last.offset + 1;
     hold.state = "busy"; // 2
-    handle(options, { ...at, records, end: partition.end }).then(
+    handle(options, { ...at, records, next: hold.cursor, end: partition.end }).then(
       () => this.#batchEnded(slot, hold),
       (error: unknown) => this.#batchFailed(slot, hold, error),
     );

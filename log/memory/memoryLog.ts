@@ -11,7 +11,8 @@ import type { ConsumeOptions, EventLog, PartitionBounds, Position, Producer, Pro
 import type { TopicSpec } from "../../protocol/topics.ts";
 import type { Group, Member } from "./group.ts";
 import type { MemoryLogLimits } from "./limits.ts";
-import { MemoryProducer } from "./producer.ts";
+import type { Outbox } from "../outbox.ts";
+import { memoryProducer } from "./producer.ts";
 import { MemoryStore } from "./store.ts";
 
 export interface MemoryLogOptions {
@@ -25,7 +26,7 @@ export interface MemoryLogOptions {
 export class MemoryLog implements EventLog {
   readonly store: MemoryStore;
   readonly #clock: Clock;
-  readonly #producers = new Set<MemoryProducer>();
+  readonly #producers = new Set<Outbox>();
   readonly #members = new Map<Member, Group>();
   #state: "open" | "closed" | "killed" = "open";
 
@@ -49,7 +50,7 @@ export class MemoryLog implements EventLog {
 
   /** After `close` its producer takes nothing: every append says `stopped`. */
   producer(options: ProducerOptions): Producer {
-    const producer = new MemoryProducer(this.#clock, this.store, options, () => this.#producers.delete(producer));
+    const producer = memoryProducer(this.#clock, this.store, options, () => this.#producers.delete(producer));
     if (this.#state === "open") this.#producers.add(producer);
     else producer.kill();
     return producer;
@@ -67,6 +68,8 @@ export class MemoryLog implements EventLog {
     this.#members.set(member, group);
     return {
       commit: (positions) => this.#commit(member, group, positions),
+      // It is in this process: it answers as long as we can ask.
+      fetchedAtMs: () => this.#clock.monotonicMs(),
       stop: () => this.#leave(member, group),
     };
   }

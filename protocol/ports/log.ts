@@ -52,13 +52,21 @@ export interface Producer {
 export interface ProducerOptions {
   /** Accepted and unsettled records, at most. */
   readonly maxBuffered: number;
+  /**
+   * `critical`: every replica that is in sync must have it, tried again within bounds.
+   * `best_effort`: one attempt; what is lost on the way is only counted. For what nothing that trades waits for.
+   */
+  readonly delivery: "critical" | "best_effort";
 }
 
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
+  /** May be empty: what lay between was compacted away, and only `next` says so. */
   readonly records: readonly LogRecord[];
-  /** The partition's end when the batch was fetched: `end - last offset - 1` records are still behind. */
+  /** The offset after this batch: what is committed when all of it is done. */
+  readonly next: number;
+  /** The partition's end when the batch was fetched: `end - next` offsets are still behind. */
   readonly end: number;
 }
 
@@ -81,6 +89,8 @@ export interface ConsumeOptions {
 export interface Subscription {
   /** The group goes on from here after a restart or a hand-over. Only for work that is done. */
   commit(positions: readonly Position[]): Promise<void>;
+  /** When the log last answered a fetch, an empty one too; monotonic clock. */
+  fetchedAtMs(): number;
   /** Leaves the group; no batch is handed over after it resolved. */
   stop(): Promise<void>;
 }

@@ -61,7 +61,7 @@ export class LogCase {
 
   /** Appends the texts, each as its own key unless one is given, and waits until the log has them. */
   async write(topic: string, partition: number, texts: readonly (string | null)[], key?: string): Promise<void> {
-    const producer = this.log.producer({ maxBuffered: texts.length });
+    const producer = this.log.producer({ maxBuffered: texts.length, delivery: "critical" });
     const failures: Error[] = [];
     for (const text of texts) {
       const value = text === null ? null : bytesOf(text);
@@ -88,7 +88,7 @@ export class LogCase {
       onCrash: (error) => crashes.push(error),
     });
     const texts = (partition?: number) => records.filter((record) => partition === undefined || record.partition === partition).map(textOf);
-    return { records, batches, gaps, crashes, texts, commit: (positions) => subscription.commit(positions), stop: () => subscription.stop() };
+    return { records, batches, gaps, crashes, texts, commit: (positions) => subscription.commit(positions), fetchedAtMs: () => subscription.fetchedAtMs(), stop: () => subscription.stop() };
   }
 
   /** Waits until the condition holds, with patience; what it waited for is named when it never does. */

@@ -142,10 +142,10 @@ export function groupCases(test: DeclareCase): void {
     const theirs = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });
     await c.write(topic, 0, ["before"]);
     await c.eventually("both have it", () => [mine, theirs].every((read) => read.records.length === 1));
-    const producer = other.producer({ maxBuffered: 1 });
+    const producer = other.producer({ maxBuffered: 1, delivery: "critical" });
     await other.close();
     assert.equal(producer.append({ topic, partition: 0, key: "k", value: bytesOf("lost") }), "stopped");
-    assert.equal(other.producer({ maxBuffered: 1 }).append({ topic, partition: 0, key: "k", value: bytesOf("lost") }), "stopped");
+    assert.equal(other.producer({ maxBuffered: 1, delivery: "critical" }).append({ topic, partition: 0, key: "k", value: bytesOf("lost") }), "stopped");
     await assertAllStopped(other, topic, c);
     await c.write(topic, 0, ["after"]);
     await c.eventually("the other connection goes on", () => theirs.texts().includes("after"));

@@ -9,7 +9,7 @@ const LARGE_BYTES = 1_000_000;
 export function producerCases(test: DeclareCase): void {
   test("records of one producer keep their order within each partition", async (c) => {
     const topic = await c.topic({ partitions: 3 });
-    const producer = c.log.producer({ maxBuffered: 300 });
+    const producer = c.log.producer({ maxBuffered: 300, delivery: "critical" });
     const sent: string[][] = [[], [], []];
     for (const [index, text] of numbered("r", 300).entries()) {
       const partition = index % 3;
@@ -28,7 +28,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("records handed over while a send is in flight follow it in order", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 200 });
+    const producer = c.log.producer({ maxBuffered: 200, delivery: "critical" });
     const texts = numbered("r", 120);
     let next = 0;
     // Each answer hands over three more: some are waiting at every send.
@@ -46,7 +46,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("an accepted record settles once, and flush waits for all that were accepted before it", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 50 });
+    const producer = c.log.producer({ maxBuffered: 50, delivery: "critical" });
     const settled = new Map<string, (Error | null)[]>(numbered("r", 50).map((text) => [text, []]));
     for (const text of settled.keys()) producer.append({ topic, partition: 0, key: text, value: bytesOf(text) }, (error) => settled.get(text)?.push(error));
     await producer.flush();
@@ -57,7 +57,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("a full buffer is an answer: the record was not taken, and the next is once there is room", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 5 });
+    const producer = c.log.producer({ maxBuffered: 5, delivery: "critical" });
     const append = (text: string) => producer.append({ topic, partition: 0, key: text, value: bytesOf(text) });
     assert.deepEqual(numbered("r", 8).map(append), [...Array<string>(5).fill("accepted"), ...Array<string>(3).fill("full")]);
     await producer.flush();
@@ -70,7 +70,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("close lets what was accepted settle; afterwards every append says stopped", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 10 });
+    const producer = c.log.producer({ maxBuffered: 10, delivery: "critical" });
     const answers: (Error | null)[] = [];
     for (const text of numbered("r", 10)) producer.append({ topic, partition: 0, key: text, value: bytesOf(text) }, (error) => answers.push(error));
     const closing = producer.close();
@@ -83,7 +83,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("a record for a partition that is not there settles with an error, and its neighbours go in", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 3 });
+    const producer = c.log.producer({ maxBuffered: 3, delivery: "critical" });
     const answers: (Error | null)[] = [];
     for (const partition of [0, 9, 1]) producer.append({ topic, partition, key: "key", value: bytesOf("value") }, (error) => answers.push(error));
     await producer.close();
@@ -94,7 +94,7 @@ export function producerCases(test: DeclareCase): void {
 
   test("a record's bytes are those of the hand-over, whatever becomes of the buffer", async (c) => {
     const topic = await c.topic();
-    const producer = c.log.producer({ maxBuffered: 2 });
+    const producer = c.log.producer({ maxBuffered: 2, delivery: "critical" });
     const buffer = bytesOf("before");
     producer.append({ topic, partition: 0, key: "first", value: buffer });
     producer.append({ topic, partition: 0, key: "second", value: buffer });
@@ -108,7 +108,7 @@ export function producerCases(test: DeclareCase): void {
   test("a record of 1 MB comes back byte for byte", async (c) => {
     const topic = await c.topic();
     const value = Uint8Array.from({ length: LARGE_BYTES }, (_, index) => (index * 31) % 251);
-    const producer = c.log.producer({ maxBuffered: 1 });
+    const producer = c.log.producer({ maxBuffered: 1, delivery: "critical" });
     producer.append({ topic, partition: 0, key: "large", value }, (error) => assert.equal(error, null));
     await producer.close();
     const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });

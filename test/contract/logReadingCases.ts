@@ -183,7 +183,7 @@ export function readingCases(test: DeclareCase): void {
 
   test("10,000 records go through a buffer of 500 to a reader, each once and in order", async (c) => {
     const topic = await c.topic({ partitions: 4 });
-    const producer = c.log.producer({ maxBuffered: 500 });
+    const producer = c.log.producer({ maxBuffered: 500, delivery: "critical" });
     let unsettled = 0;
     let most = 0;
     const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });

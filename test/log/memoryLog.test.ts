@@ -34,7 +34,7 @@ function setUp(seed = 1, limits: Partial<MemoryLogLimits> = {}, partitions = 2) 
 }
 
 function append(log: EventLog, partition: number, texts: readonly string[], onSettled?: (error: Error | null) => void): void {
-  const producer = log.producer({ maxBuffered: texts.length });
+  const producer = log.producer({ maxBuffered: texts.length, delivery: "critical" });
   for (const text of texts) producer.append({ topic: TOPIC, partition, key: text, value: bytesOf(text) }, onSettled);
 }
 

@@ -223,7 +223,7 @@ scenario("a master account that is still loading is not taken for an empty one",
 scenario("ticks of a node that lost the master are a zombie's: they change nothing", {}, async (scene) => {
   scene.open(0.1);
   await scene.rest();
-  const producer = scene.node.log.producer({ maxBuffered: 10 });
+  const producer = scene.node.log.producer({ maxBuffered: 10, delivery: "critical" });
   const body = { kind: "closed", masterTicket: ticket(1_001), reason: "manual", closePrice: at(1), digits: 5 } as const;
   producer.append({ topic: topicName(CELL, "master-ticks"), partition: 0, key: MASTER, value: encode(TICK, tick(0, 99, body)) });
   await scene.rest();

@@ -23,7 +23,7 @@ async function reading(seed = 1) {
   const clock = new FakeScheduler(seed);
   const log = new MemoryLog({ clock, random: clock.random, limits: MEMORY_LOG_LIMITS });
   await elapsed(clock, log.ensureTopics(topicSpecs(CELL, PARTITIONS)));
-  const producer = log.producer({ maxBuffered: 1_000 });
+  const producer = log.producer({ maxBuffered: 1_000, delivery: "critical" });
   const told: string[] = [];
   const metrics = new CountingMetrics();
   const crashes: Error[] = [];

@@ -56,7 +56,7 @@ async function writing(seed = 1) {
   const clock = new FakeScheduler(seed);
   const log = new MemoryLog({ clock, random: clock.random, limits: MEMORY_LOG_LIMITS });
   await elapsed(clock, log.ensureTopics(topicSpecs(CELL, 1)));
-  const producer = log.producer({ maxBuffered: 1_000 });
+  const producer = log.producer({ maxBuffered: 1_000, delivery: "critical" });
   const store = new ScriptedStore();
   const metrics = new CountingMetrics();
   const crashes: Error[] = [];
