@@ -127,6 +127,16 @@ export class KafkaLog implements EventLog {
     });
   }
 
+  /** For whoever made topics for a while; those that are not there are no fault. */
+  async deleteTopics(names: readonly string[]): Promise<void> {
+    await this.#ask("topics", async (admin) => {
+      const known = new Set(await admin.listTopics());
+      const topics = names.filter((name) => known.has(name));
+      if (topics.length > 0) await admin.deleteTopics({ topics });
+      for (const name of topics) this.#counts.delete(name);
+    });
+  }
+
   async close(): Promise<void> {
     this.#isOpen = false; // 1
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.stop()));
