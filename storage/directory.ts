@@ -110,7 +110,7 @@ export function postgresDirectory(database: Database, cell: CellId): Directory {
   };
 }
 
-function accountOf(row: SqlRow): Account {
+export function accountOf(row: SqlRow): Account {
   return {
     id: row["id"] as Account["id"],
     role: row["role"] as Account["role"],
@@ -122,7 +122,7 @@ function accountOf(row: SqlRow): Account {
   };
 }
 
-function linkOf(row: SqlRow): Link {
+export function linkOf(row: SqlRow): Link {
   return {
     id: row["id"] as Link["id"],
     master: row["master_id"] as Link["master"],

@@ -51,7 +51,7 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
       await database.query(REJECT, [cell, digest, storableText(event.follower), text, storableText(fault.code), storableText(fault.text)]);
     },
     async rowsOf(follower) {
-      return (await database.query(ROWS_OF, [cell, follower])).map(rowOf);
+      return (await database.query(ROWS_OF, [cell, follower])).map(pairRowOf);
     },
     async counts() {
       const [row] = await database.query(COUNTS, [cell]);
@@ -60,7 +60,7 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
   };
 }
 
-function rowOf(row: SqlRow): PairRow {
+export function pairRowOf(row: SqlRow): PairRow {
   const pair: Pair = {
     link: row["link_id"] as Pair["link"],
     masterTicket: row["master_ticket"] as Pair["masterTicket"],

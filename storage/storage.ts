@@ -2,10 +2,12 @@
 
 import type { CellId } from "../protocol/ids.ts";
 import type { Logger } from "../protocol/ports/logging.ts";
+import type { Overview } from "../protocol/ports/overview.ts";
 import type { Directory, PairStore, Registry } from "../protocol/ports/storage.ts";
 import { openDatabase } from "./database.ts";
 import { postgresDirectory } from "./directory.ts";
 import { migrate } from "./migrate.ts";
+import { postgresOverview } from "./overview.ts";
 import { postgresPairStore } from "./pairStore.ts";
 import { postgresRegistry } from "./registry.ts";
 
@@ -14,6 +16,7 @@ export interface Storage {
   readonly registry: Registry;
   readonly directory: Directory;
   readonly pairs: PairStore;
+  readonly overview: Overview;
   close(): Promise<void>;
 }
 
@@ -41,6 +44,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     registry: postgresRegistry({ renewals, claims }, options.cell),
     directory: postgresDirectory(shared, options.cell),
     pairs: postgresPairStore(shared, options.cell),
+    overview: postgresOverview(shared, options.cell),
     async close() {
       await Promise.all([shared.close(), renewals.close(), claims.close()]);
     },

@@ -9,6 +9,7 @@ import type { Clock } from "../../protocol/ports/clock.ts";
 import type { NodeReport, PairRow } from "../../protocol/ports/storage.ts";
 import type { Storage } from "../storage.ts";
 import { memoryDirectory } from "./directory.ts";
+import { memoryOverview } from "./overview.ts";
 import { memoryPairStore } from "./pairStore.ts";
 import { memoryRegistry } from "./registry.ts";
 
@@ -65,6 +66,7 @@ export class MemoryDatabase {
       registry: memoryRegistry(tables),
       directory: memoryDirectory(tables),
       pairs: memoryPairStore(tables),
+      overview: memoryOverview(tables),
       close: () => Promise.resolve(),
     };
   }
