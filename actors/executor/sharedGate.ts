@@ -77,6 +77,14 @@ export class SharedGate implements Gate {
     return isLifted(this.state());
   }
 
+  /** Until the gate closes by itself, on the clock that comes first; 0 while it is closed. */
+  leftMs(): number {
+    if (!this.lifted) return 0;
+    const monotonicMs = Number(Atomics.load(this.#cells, MONOTONIC_NS)) / NS_PER_MS - this.#time.monotonicMs();
+    const wallMs = Number(Atomics.load(this.#cells, WALL_MS)) - this.#time.wallMs();
+    return Math.max(0, Math.min(monotonicMs, wallMs));
+  }
+
   /** Opens the gate until the deadline. False, and nothing is changed: the fence is not as `seen` any more, or was never tripped. */
   lift(seen: FenceState, deadline: Deadline): boolean {
     if (isLifted(seen) || this.state() !== seen) return false;

@@ -11,23 +11,27 @@ export interface OwnTime {
   readonly laneMs: number;
 }
 
-export type CounterName =
-  | "ticks_stale"
-  | "ticks_gap"
-  | "ticks_unreadable"
-  | "orders_dropped"
-  | "orders_unknown"
-  | "orders_refused"
-  | "copies_missing"
-  | "reconcile_runs"
-  | "reconcile_drift"
-  | "events_waiting_full"
-  | "mailbox_full"
-  | "actor_restarts"
-  | "rows_written"
-  | "rows_fenced"
-  | "rows_rejected"
-  | "lease_trips";
+/** Everything that is counted, with what it means. */
+export const COUNTERS = {
+  ticks_stale: "ticks of a lower epoch, or seen before",
+  ticks_gap: "holes in a master's ticks",
+  ticks_unreadable: "ticks and books that cannot be read",
+  orders_dropped: "orders dropped before the call",
+  orders_unknown: "orders whose outcome is not known",
+  orders_refused: "orders that a broker refused",
+  copies_missing: "copies found neither open nor in the history",
+  reconcile_runs: "plans made",
+  reconcile_drift: "routine plans that were not empty",
+  events_waiting_full: "pair events that found the buffer full",
+  mailbox_full: "messages that found a mailbox full",
+  actor_restarts: "actors that failed",
+  rows_written: "pair events that became rows",
+  rows_fenced: "pair events that the owner's fence or a newer version kept out",
+  rows_rejected: "pair events kept aside for their own sake",
+  lease_trips: "times that the fence closed",
+} as const;
+
+export type CounterName = keyof typeof COUNTERS;
 
 export interface Metrics {
   count(name: CounterName, by?: number): void;

@@ -1,0 +1,37 @@
+// Owns the look at who owns what: `/owner/{follower}`, `/accounts`, `/links`, `/nodes`.
+//
+// 1. Any node answers for the whole cell: the rows say it.
+// 2. An owner that cannot prove its lease is none: 404, also when it is this node and only it knows yet.
+// 3. Of credentials the reference is shown, never what is behind it.
+
+import type { FastifyInstance } from "fastify";
+import { accountId, linkId } from "../../protocol/ids.ts";
+import { problem } from "./problem.ts";
+import { answerPage, idFrom, pageOf, parametersOf } from "./query.ts";
+import type { HttpOptions } from "./server.ts";
+
+const PAGE = ["limit", "after"];
+
+export function accountRoutes(app: FastifyInstance, { overview, me, state }: Pick<HttpOptions, "overview" | "me" | "state">): void {
+  app.get<{ Params: { follower: string } }>("/owner/:follower", async (request, reply) => {
+    parametersOf(request.query, []);
+    const account = idFrom("follower", request.params.follower, accountId);
+    const owner = await overview.owner(account);
+    const isMe = owner?.node === me.node && owner.boot === me.boot;
+    if (owner?.live !== true || (isMe && state()?.fenced !== false)) return reply.code(404).send(problem("no node owns it now", "an account with a live owner")); // (2)
+    const { node, boot, epoch, address } = owner;
+    return { account, node, boot, epoch, address };
+  });
+  app.get("/accounts", async (request) => {
+    const page = pageOf(parametersOf(request.query, PAGE), (text) => idFrom("after", text, accountId));
+    return answerPage(page, (wanted) => overview.accounts(wanted), ({ id }) => id);
+  });
+  app.get("/links", async (request) => {
+    const page = pageOf(parametersOf(request.query, PAGE), (text) => idFrom("after", text, linkId));
+    return answerPage(page, (wanted) => overview.links(wanted), ({ id }) => id);
+  });
+  app.get("/nodes", async (request) => {
+    parametersOf(request.query, []);
+    return { items: await overview.nodes() };
+  });
+}
