@@ -1,17 +1,28 @@
 // Owns the command line: which commands there are, their options, and their exit codes.
 //
 // 1. 0: what the command checks holds. 1: it does not. 2: bad usage or configuration, with one
-//    clear line.
+//    clear line for each fault.
+// 2. A command is loaded when it is run, and nothing of the others: the parent of a node stays tiny.
 
 import { Command, CommanderError } from "commander";
 import { isLockstepError, messageOf } from "../protocol/errors.ts";
 import { systemClock } from "./clock.ts";
-import { brokerCommand, type BrokerCommandOptions } from "./commands/broker.ts";
-import { demoCommand, type DemoCommandOptions } from "./commands/demo.ts";
-import { kafkaCommand, kafkaToolCommand } from "./commands/kafka.ts";
-import { postgresCommand } from "./commands/postgres.ts";
-import { statementCommand } from "./commands/statement.ts";
+import type { ApplyCommandOptions } from "./commands/apply.ts";
+import type { BrokerCommandOptions } from "./commands/broker.ts";
+import type { DemoCommandOptions } from "./commands/demo.ts";
+import { withSettings, type SettingOptions } from "./config/nodeOptions.ts";
 import { openLogger } from "./logging.ts";
+
+/** Invariant 2. */
+const load = {
+  apply: async () => (await import("./commands/apply.ts")).applyCommand,
+  broker: async () => (await import("./commands/broker.ts")).brokerCommand,
+  demo: async () => (await import("./commands/demo.ts")).demoCommand,
+  kafka: async () => import("./commands/kafka.ts"),
+  node: async () => (await import("./commands/node.ts")).nodeCommand,
+  postgres: async () => (await import("./commands/postgres.ts")).postgresCommand,
+  statement: async () => (await import("./commands/statement.ts")).statementCommand,
+};
 
 const HELD = 0;
 const FAILED = 1;
@@ -28,7 +39,7 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has written its own line, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? HELD : USAGE;
-    process.stderr.write(`lockstep: ${messageOf(error)}\n`);
+    for (const line of messageOf(error).split("\n")) process.stderr.write(`lockstep: ${line}\n`); // (1)
     if (isLockstepError(error, "configuration") || isLockstepError(error, "bad_statement") || isLockstepError(error, "invalid_value")) return USAGE;
     if (!isLockstepError(error)) process.stderr.write(`${error instanceof Error ? (error.stack ?? "") : ""}\n`);
     return FAILED;
@@ -53,13 +64,23 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--chaos", "sessions are kicked, answers lost, copies closed by hand, the copier's state thrown away twice")
     .option("--seed <n>", "what goes wrong under --chaos", "1")
     .option("--json", "one JSON object on standard output")
-    .action(async (options: DemoCommandOptions) => exit(await demoCommand(options, args)));
+    .action(async (options: DemoCommandOptions) => exit(await (await load.demo())(options, args)));
 
   program
     .command("statement <file>")
     .description("reads an account statement and says what is in it")
     .option("--json", "one JSON object on standard output")
-    .action(async (file: string, options: { readonly json?: boolean }) => exit(await statementCommand(file, { json: options.json === true })));
+    .action(async (file: string, options: { readonly json?: boolean }) => exit(await (await load.statement())(file, { json: options.json === true })));
+
+  program
+    .command("apply <file>")
+    .description("puts accounts and links from a YAML file into PostgreSQL: what the file does not name is switched off; nothing is written when anything is refused")
+    .option("--dry-run", "shows the difference and writes nothing")
+    .option("--cell <name>", "whose accounts and links they are; default: main [LOCKSTEP_CELL]")
+    .option("--json", "one JSON object on standard output: added, changed, removed, refused")
+    .action(async (file: string, options: ApplyCommandOptions) =>
+      exit(await (await load.apply())(file, options, { out: process.stdout, err: process.stderr, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
+    );
 
   program
     .command("broker")
@@ -68,14 +89,18 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--port <n>", "0 takes a free one; default: 9510")
     .option("--host <address>", "default: 127.0.0.1")
     .option("--log <file>", "where the broker's log goes: a file that is not there yet")
-    .action(async (options: BrokerCommandOptions) => exit(await brokerCommand(options)));
+    .action(async (options: BrokerCommandOptions) => exit(await (await load.broker())(options)));
+
+  withSettings(program.command("node"))
+    .description("runs one node of the cluster until it is told to stop; each option is a setting, which the environment or a file may give as well")
+    .action(async (options: SettingOptions) => exit(await (await load.node())(options)));
 
   program
     .command("postgres")
     .description("runs the embedded PostgreSQL in the foreground and prints its URL")
     .option("--json", "one JSON object on standard output")
     .action(async (options: { readonly json?: boolean }) =>
-      exit(await postgresCommand(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
+      exit(await (await load.postgres())(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
     );
 
   program
@@ -85,6 +110,7 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .passThroughOptions()
     .action(async (tool: string | undefined, args: readonly string[], options: { readonly json?: boolean }) => {
       const io = { out: process.stdout, env: process.env, logger: openLogger({ level: tool === undefined ? "info" : "warn", file: null }), clock: systemClock };
+      const { kafkaCommand, kafkaToolCommand } = await load.kafka();
       exit(tool === undefined ? await kafkaCommand(options, io) : await kafkaToolCommand(tool, args, io));
     });
 
