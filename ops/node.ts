@@ -1,7 +1,7 @@
 // Owns the composition of one node: the one place where actors, log and storage are joined.
 //
-// 1. Start in the order of dependence, stop in the reverse: readers before what they feed, the
-//    lease after the actors that act under it.
+// 1. Start in the order of dependence, stop in the reverse: readers before what they feed. A stop
+//    begins with the lease keeper, which ends each actor and gives its account back by itself.
 
 import { Mt4Session } from "../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../actors/drivers/mt5Session.ts";
@@ -23,6 +23,7 @@ import type { EventLog } from "../protocol/ports/log.ts";
 import type { Logger } from "../protocol/ports/logging.ts";
 import type { Metrics } from "../protocol/ports/metrics.ts";
 import type { Directory, Identity, PairStore, Registry } from "../protocol/ports/storage.ts";
+import type { Platform } from "../protocol/trades.ts";
 import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topics.ts";
 import { resolveCredentials, type Environment } from "./credentials.ts";
 import { Ends } from "./ends.ts";
@@ -47,6 +48,10 @@ export interface NodeOptions {
   readonly metrics: Metrics;
   /** Something that cannot be gone on with: the process should end. */
   readonly onFatal: (error: Error) => void;
+  /** Both, unless said otherwise. */
+  readonly platforms?: readonly Platform[];
+  /** `host:port` where the others' clients find this node's HTTP. */
+  readonly address?: () => string | null;
   /** Stands between actors and sessions; for tests that replace a port. */
   readonly wrapSession?: (session: BrokerSession) => BrokerSession;
 }
@@ -93,9 +98,10 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const eventProducer = log.producer({ maxBuffered: limits.buffered, delivery: "critical" });
   ends.add(() => Promise.all([masterProducer.close(), eventProducer.close()]));
   const events = new EventSink({ producer: eventProducer, topic: topicName(cell, "pair-events"), partitions, clock, metrics, capacity: limits.buffered, retryMs: limits.bufferRetryMs });
+  const accounts = new Map((await options.directory.accounts()).map((account) => [account.id, account]));
   const supervisor: Supervisor = new Supervisor({
     ...options,
-    accounts: new Map((await options.directory.accounts()).map((account) => [account.id, account])),
+    accounts,
     links: await options.directory.links(),
     openSession: sessionFactory(options, executor, gate, sessions),
     gate,
@@ -137,10 +143,15 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const keeper: LeaseKeeper = new LeaseKeeper({
     ...options,
     profile: limits.lease,
-    capacity: limits.capacity,
     gate,
+    report: () => ({ logOk: logOk(), capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
+    platformOf: (account) => accounts.get(account)?.platform ?? null,
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
     onLost: (account) => void supervisor.lose(account),
+    onHandBack: async (account) => {
+      await supervisor.lose(account);
+      await flushed(flush, clock);
+    },
     onTrip: () => executor.dropWaiting(),
     onLeaseEnd: () => {
       executor.resetUnanswered();
@@ -154,6 +165,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     await masterProducer.flush();
   };
   const silentMs = (): number | null => (reader.fetchedAtMs === null ? null : clock.monotonicMs() - reader.fetchedAtMs);
+  const logOk = (): boolean => (silentMs() ?? Number.POSITIVE_INFINITY) < LOG_SILENT_LIMIT_MS;
   const state = (): NodeState => ({
     fenced: !gate.lifted,
     leaseLeftMs: gate.leftMs(),
@@ -161,7 +173,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     masters: reader.counts().masters,
     mastersSynced: reader.counts().synced,
     logSilentMs: silentMs(),
-    logOk: (silentMs() ?? Number.POSITIVE_INFINITY) < LOG_SILENT_LIMIT_MS,
+    logOk: logOk(),
     rowsWaitingMs: writer.writingSinceMs === null ? null : clock.monotonicMs() - writer.writingSinceMs,
     executor: executor.counts(),
   });
@@ -170,9 +182,9 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   await writer.start();
   ends.add(() => reader.stop());
   await reader.start();
-  ends.add(() => keeper.stop());
   ends.add(() => flushed(flush, clock));
   ends.add(() => supervisor.stop());
+  ends.add(() => keeper.drain());
   await keeper.start();
   return {
     supervisor,

@@ -1,41 +1,27 @@
-// Owns a node's lease: renewing it, claiming free accounts, and the gate that both open. With one
-// node the lease is simply taken; the gate's arithmetic is the whole one already.
+// Owns a node's lease: renewing it, and the gate that it opens. What it holds under it is claims.ts's.
 //
 // 1. The deadline counts from before the renewal was sent: a reply that comes late gives no more.
-// 2. One failed renewal changes nothing; a passed deadline trips, whatever reply comes afterwards.
+// 2. One failed renewal changes nothing; a passed deadline trips, whatever reply comes afterwards. A
+//    renewal is given up when its answer is worth nothing any more: at the latest at the deadline.
 // 3. A node starts fenced. The gate opens with the first renewal and again after a trip, and what
 //    it missed is reconciled.
-// 4. Nothing delays a renewal: claims are made beside it, one at a time.
+// 4. Nothing delays a renewal: all else is done beside it.
+// 5. A second process under the name of a live one waits fenced, since the first may be about to
+//    end; after a ttl it is a mistake in somebody's configuration.
 
 import type { AccountId } from "../../protocol/ids.ts";
-import type { Clock, Timer } from "../../protocol/ports/clock.ts";
-import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Timer } from "../../protocol/ports/clock.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
-import type { HeldAccount, Identity, Registry } from "../../protocol/ports/storage.ts";
+import type { HeldAccount, RenewReply } from "../../protocol/ports/storage.ts";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
-import type { Deadline, SharedGate } from "../executor/sharedGate.ts";
+import type { Deadline, FenceState } from "../executor/sharedGate.ts";
+import { Claims, type ClaimsOptions } from "./claims.ts";
+import { HeldAccounts } from "./heldAccounts.ts";
+import { within } from "./within.ts";
 
-export interface LeaseProfile {
-  readonly ttlMs: number;
-  readonly renewMs: number;
-  /** The node stops by itself this long before the database would let others in. */
-  readonly marginMs: number;
-  readonly retryMs: number;
-}
-
-export const STEADY: LeaseProfile = { ttlMs: 60_000, renewMs: 5_000, marginMs: 15_000, retryMs: 2_000 };
-
-export interface LeaseKeeperOptions {
-  readonly registry: Registry;
-  readonly me: Identity;
-  readonly profile: LeaseProfile;
-  /** Accounts this node takes at most; fewer than the gate has slots. */
-  readonly capacity: number;
-  readonly gate: SharedGate;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface LeaseKeeperOptions extends ClaimsOptions {
   readonly metrics: Metrics;
-  readonly onAcquired: (held: HeldAccount, slot: number) => void;
+  /** It is another node's already, or nobody's: its actor ends at once. */
   readonly onLost: (account: AccountId) => void;
   /** The gate was closed: waiting work is dropped. */
   readonly onTrip: () => void;
@@ -43,164 +29,200 @@ export interface LeaseKeeperOptions {
   readonly onLeaseEnd: () => void;
   /** The gate is open again after a trip. */
   readonly onLift: () => void;
+  /** The process should end: (5). */
+  readonly onFatal: (error: Error) => void;
 }
 
-interface Slot {
-  readonly held: HeldAccount;
-  readonly slot: number;
+/** What a renewal was sent on: judged by when its reply comes. */
+interface Sent {
+  readonly atMs: number;
+  readonly fence: FenceState;
+  readonly held: readonly HeldAccount[];
+  readonly deadline: Deadline;
 }
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
-  readonly #held = new Map<AccountId, Slot>();
-  /** A slot is one account's for the life of the process: its epochs never open the gate for another's waiting calls. */
-  readonly #slots = new Map<AccountId, number>();
+  readonly #held: HeldAccounts;
+  readonly #claims: Claims;
   #renewTimer: Timer | null = null;
   #deadlineTimer: Timer | null = null;
   #endTimer: Timer | null = null;
-  #claiming = false;
+  #renewing = false;
+  /** Something new is to be said: the next renewal follows at once. */
+  #hasNews = false;
+  #refusedSinceMs: number | null = null;
+  #othersLogOk = false;
+  #drained: Promise<void> | null = null;
   #stopped = false;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
+    this.#held = new HeldAccounts(options.gate);
+    this.#claims = new Claims(options, this.#held);
   }
 
   get accounts(): readonly HeldAccount[] {
-    return [...this.#held.values()].map(({ held }) => held);
+    return this.#held.all;
+  }
+
+  /** Whether another live node said that it reaches the log, when the lease was last renewed. */
+  get othersLogOk(): boolean {
+    return this.#othersLogOk;
+  }
+
+  /** Told to end: it claims nothing more and gives back what it holds. */
+  get draining(): boolean {
+    return this.#claims.closed;
   }
 
   /**
    * The first renewal and claim; later ones follow by themselves.
-   * @throws LockstepError `configuration`: the name belongs to another live process
+   * @throws LockstepError when the database cannot be asked at all
    */
   async start(): Promise<void> {
-    await this.#renew();
-    this.#schedule(this.#options.profile.renewMs);
-    await this.#claim();
+    this.#schedule(await this.#renew());
+    await this.#claims.start();
   }
 
-  /** Gives every account back, then the lease. The accounts' actors must have stopped. */
-  async stop(): Promise<void> {
-    this.abandon();
-    const { registry, me } = this.#options;
-    for (const { held, slot } of this.#held.values()) {
-      this.#options.gate.clearSlot(slot);
-      await registry.release(me, held);
-    }
-    await registry.leave(me);
+  /**
+   * Ends gracefully: nothing more is claimed, the others are told, every account is handed back as
+   * soon as its own orders are answered, and the lease is ended when none is left.
+   */
+  drain(): Promise<void> {
+    return (this.#drained ??= this.#drain());
   }
 
   /** Ends without a word to the database: as in a process that dies. The lease runs out, or somebody ends it. */
   abandon(): void {
     this.#stopped = true;
-    this.#renewTimer?.cancel();
-    this.#deadlineTimer?.cancel();
-    this.#endTimer?.cancel();
+    this.#claims.stop();
+    for (const timer of [this.#renewTimer, this.#deadlineTimer, this.#endTimer]) timer?.cancel();
     this.#options.gate.trip();
   }
 
-  /** Gives one account back that this node cannot serve; the next claim may bring it to another. */
-  async giveUp(account: AccountId): Promise<void> {
-    const slot = this.#held.get(account);
-    if (slot === undefined) return;
-    this.#options.gate.clearSlot(slot.slot);
-    this.#held.delete(account);
-    await this.#options.registry.release(this.#options.me, slot.held);
+  /** Gives one account back that this node cannot serve, and leaves it to others for a while. Its actor has ended. */
+  giveUp(account: AccountId): Promise<void> {
+    return this.#claims.giveUp(account);
+  }
+
+  /** Gives one account back that nobody is to serve for now: gracefully. Never rejects. */
+  handBack(account: AccountId): Promise<void> {
+    return this.#claims.handBack(account);
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#stopped) return;
+    this.#claims.close();
+    this.#tellNews();
+    await this.#claims.handBackAll();
+    if (this.#stopped) return;
+    this.abandon();
+    const { registry, me, profile, clock } = this.#options;
+    await within(clock, profile.queryTimeoutMs, "leaving", registry.leave(me));
+  }
+
+  /** What this node says of itself has changed: the others should not wait for the next renewal. */
+  #tellNews(): void {
+    this.#hasNews = true;
+    if (!this.#renewing) this.#schedule(0);
   }
 
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
-    this.#renewTimer = this.#options.clock.after(delayMs, () => {
-      const { profile, logger } = this.#options;
+    this.#renewTimer?.cancel();
+    this.#renewTimer = this.#options.clock.after(this.#hasNews ? 0 : delayMs, () => {
       this.#renew().then(
-        () => {
-          if (this.#stopped) return;
-          this.#schedule(profile.renewMs);
-          this.#claim().catch((error: unknown) => logger.warn({ error: messageOf(error) }, "no accounts claimed")); // 4
-        },
+        (nextMs) => this.#schedule(nextMs),
         (error: unknown) => {
           // Invariant 2.
-          logger.warn({ error: messageOf(error) }, "lease not renewed");
-          this.#schedule(profile.retryMs);
+          this.#options.logger.warn({ error: messageOf(error) }, "lease not renewed");
+          this.#schedule(this.#options.profile.retryMs);
         },
       );
     });
   }
 
-  async #claim(): Promise<void> {
-    const { registry, me, profile, capacity } = this.#options;
-    const room = capacity - this.#held.size;
-    if (room === 0 || this.#claiming) return;
-    this.#claiming = true;
+  /** Resolves with the pause until the next. */
+  async #renew(): Promise<number> {
+    const { registry, me, profile, clock, gate, report } = this.#options;
+    const leftMs = gate.leftMs();
+    if (gate.lifted && leftMs === 0) this.#trip("the deadline passed");
+    // What is claimed while the renewal is under way may not be in its reply: it is compared with what was held before.
+    const atMs = clock.monotonicMs();
+    const reachMs = profile.ttlMs - profile.marginMs;
+    const sent: Sent = { atMs, fence: gate.state(), held: this.#held.all, deadline: { monotonicMs: atMs + reachMs, wallMs: clock.wallMs() + reachMs } }; // (1)
+    const timeoutMs = gate.lifted ? Math.min(profile.queryTimeoutMs, leftMs) : profile.queryTimeoutMs;
+    this.#renewing = true;
+    this.#hasNews = false;
     try {
-      const claimed = await registry.claim(me, { limit: room, freeForMs: 3_000, liveForMs: profile.renewMs + 2 * profile.retryMs, avoid: [] });
-      // What was claimed while we stopped is given back with the lease itself.
-      if (!this.#stopped) for (const held of claimed) this.#take(held);
+      const terms = { ttlMs: profile.ttlMs, timeoutMs, report: { ...report(), accepting: !this.#claims.closed } };
+      const reply = await within(clock, timeoutMs, "renewal", registry.renew(me, terms));
+      if (this.#stopped) return 0;
+      if (!reply.held) return this.#refused(sent, reply);
+      this.#renewed(sent, reply);
+      return Math.max(0, profile.renewMs - (clock.monotonicMs() - atMs));
     } finally {
-      this.#claiming = false;
+      this.#renewing = false;
     }
   }
 
-  async #renew(): Promise<void> {
-    const { registry, me, profile, clock, gate, capacity } = this.#options;
-    const seen = gate.state();
-    // What is claimed while the renewal is under way may not be in its reply.
-    const heldBefore = [...this.#held.values()];
-    // Invariant 1.
-    const reachMs = profile.ttlMs - profile.marginMs;
-    const deadline: Deadline = { monotonicMs: clock.monotonicMs() + reachMs, wallMs: clock.wallMs() + reachMs };
-    const reply = await registry.renew(me, { ttlMs: profile.ttlMs, timeoutMs: reachMs, report: { accepting: true, logOk: true, capacity, platforms: ["mt4", "mt5"], address: null } });
-    if (this.#stopped) return;
-    if (!reply.held) throw new LockstepError("configuration", `node name ${me.node} belongs to another live process: give every node a name of its own`);
+  #renewed(sent: Sent, reply: RenewReply): void {
+    const { gate, onLift } = this.#options;
+    this.#refusedSinceMs = null;
+    this.#othersLogOk = reply.othersLogOk;
     if (gate.lifted && !reply.wasLive) this.#trip("the lease had lapsed");
-    this.#compare(heldBefore, reply.accounts);
-    if (gate.lifted && !gate.extend(deadline)) this.#trip("the renewal came after the deadline");
+    this.#compare(sent.held, reply.accounts);
+    if (gate.lifted && !gate.extend(sent.deadline)) this.#trip("the renewal came after the deadline");
     // Only on the state seen before the renewal: a trip that came meanwhile waits for the next one.
-    if (!gate.lifted && gate.lift(seen, deadline)) this.#options.onLift();
-    this.#watch(deadline);
+    if (!gate.lifted && gate.lift(sent.fence, sent.deadline)) onLift();
+    this.#watch(sent.deadline);
+    if (gate.lifted) this.#claims.balance(reply.shares, sent.atMs);
+  }
+
+  /** The name is another live process's, or our lease was ended for us (5). */
+  #refused(sent: Sent, reply: RenewReply): number {
+    const { me, profile, clock, gate, logger, onFatal } = this.#options;
+    if (gate.lifted) this.#trip("the node's name belongs to another process");
+    this.#compare(sent.held, reply.accounts);
+    this.#refusedSinceMs ??= clock.monotonicMs();
+    logger.warn({ node: me.node }, "another live process has this node's name: waiting, fenced");
+    if (clock.monotonicMs() - this.#refusedSinceMs >= profile.ttlMs) {
+      this.abandon();
+      onFatal(new LockstepError("configuration", `node name ${me.node} belongs to another live process: give every node a name of its own`));
+    }
+    return profile.retryMs;
   }
 
   /** The gate needs no timer to be closed; whoever waits for a call does. */
   #watch(deadline: Deadline): void {
-    const { clock, gate } = this.#options;
+    const { clock, gate, profile, onLeaseEnd } = this.#options;
     if (!gate.lifted) return;
     this.#deadlineTimer?.cancel();
     this.#endTimer?.cancel();
     const leftMs = deadline.monotonicMs - clock.monotonicMs();
     this.#deadlineTimer = clock.after(leftMs, () => this.#trip("the deadline passed"));
-    this.#endTimer = clock.after(leftMs + this.#options.profile.marginMs, () => this.#options.onLeaseEnd());
+    this.#endTimer = clock.after(leftMs + profile.marginMs, () => onLeaseEnd());
   }
 
   #trip(why: string): void {
+    const { gate, metrics, logger, me, onTrip } = this.#options;
     this.#deadlineTimer?.cancel();
-    this.#options.gate.trip();
-    this.#options.metrics.count("lease_trips");
-    this.#options.logger.error({ node: this.#options.me.node, why }, "fenced: this node cannot prove its lease");
-    this.#options.onTrip();
+    gate.trip();
+    metrics.count("lease_trips");
+    logger.error({ node: me.node, why }, "fenced: this node cannot prove its lease");
+    onTrip();
   }
 
   /** Forgets what the database says is not ours at our epoch, takes what it says is. */
-  #compare(heldBefore: readonly Slot[], listed: readonly HeldAccount[]): void {
-    const { logger, gate, onLost } = this.#options;
-    const mine = new Map(listed.map((held) => [held.account, held]));
-    for (const { held, slot } of heldBefore) {
-      const { account } = held;
-      if (mine.get(account)?.epoch === held.epoch) continue;
-      logger.error({ account }, "account no longer owned by this node");
-      gate.clearSlot(slot);
-      this.#held.delete(account);
-      onLost(account);
+  #compare(heldBefore: readonly HeldAccount[], listed: readonly HeldAccount[]): void {
+    const { logger, onLost } = this.#options;
+    const mine = new Map(listed.map((held) => [held.account, held.epoch]));
+    for (const held of heldBefore) {
+      if (mine.get(held.account) === held.epoch || !this.#held.forget(held)) continue;
+      logger.error({ account: held.account }, "account no longer owned by this node");
+      onLost(held.account);
     }
-    for (const held of listed) this.#take(held);
-  }
-
-  #take(held: HeldAccount): void {
-    if (this.#held.has(held.account)) return;
-    const slot = this.#slots.get(held.account) ?? this.#slots.size;
-    if (slot >= this.#options.gate.slots) return this.#options.logger.error({ account: held.account }, "no gate slot left: the account is not traded by this process");
-    this.#slots.set(held.account, slot);
-    this.#held.set(held.account, { held, slot });
-    this.#options.gate.setEpoch(slot, held.epoch);
-    this.#options.onAcquired(held, slot);
+    for (const held of listed) this.#claims.take(held);
   }
 }

@@ -1,10 +1,11 @@
 // Owns the setting of the shell's scenarios: one node with one master and some followers on fake time,
 // joined as the composition root joins them, with the in-memory log and storage and model brokers.
 
+import { STEADY, type LeaseProfile } from "../../actors/core/leaseProfile.ts";
 import type { FollowerActor } from "../../actors/shell/followerActor.ts";
 import type { FollowerLimits } from "../../actors/shell/followerTypes.ts";
 import { EventSink } from "../../actors/shell/eventSink.ts";
-import { LeaseKeeper, type LeaseProfile } from "../../actors/shell/leaseKeeper.ts";
+import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
 import { Supervisor } from "../../actors/shell/supervisor.ts";
 import { TickReader } from "../../actors/shell/tickReader.ts";
 import { WriterActor } from "../../actors/shell/writerActor.ts";
@@ -202,14 +203,17 @@ export class Node {
     this.keeper = new LeaseKeeper({
       registry: options.wrapRegistry?.(storage.registry) ?? storage.registry,
       me,
-      profile: options.lease ?? { ttlMs: 60_000, renewMs: 5_000, marginMs: 15_000, retryMs: 2_000 },
-      capacity: 8,
+      profile: options.lease ?? STEADY,
+      report: () => ({ logOk: true, capacity: 8, platforms: ["mt4", "mt5"], address: null }),
+      platformOf: (account) => world.accounts.get(account)?.platform ?? null,
       gate: this.gate,
       clock,
       logger,
       metrics,
       onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
       onLost: (account) => void this.supervisor.lose(account),
+      onHandBack: (account) => this.supervisor.lose(account),
+      onFatal: onCrash,
       onTrip: () => undefined,
       onLeaseEnd: () => undefined, onLift: () => this.supervisor.lift(),
     });
@@ -234,8 +238,7 @@ export class Node {
 
   async stop(): Promise<void> {
     const { clock } = this.outside;
-    await elapsed(clock, this.supervisor.stop());
-    await elapsed(clock, this.keeper.stop());
+    await elapsed(clock, this.keeper.drain());
     await elapsed(clock, this.reader.stop());
     await elapsed(clock, this.writer.stop());
     await elapsed(clock, this.log.close());

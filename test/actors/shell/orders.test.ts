@@ -1,6 +1,7 @@
 // Owns the cases in which an order goes wrong: refused, dropped, not delivered, or of unknown outcome.
 
 import assert from "node:assert/strict";
+import { PUBLISHED } from "../../../actors/core/leaseProfile.ts";
 import type { Order } from "../../../protocol/orders.ts";
 import { points as at } from "../core/examples.ts";
 import { EURUSD, lots } from "../../sim/cell.ts";
@@ -241,7 +242,7 @@ scenario("an order that was not delivered is sent again through reconcile", {}, 
   assert.equal(handed(scene, "open"), 2);
 });
 
-scenario("while the gate is closed nothing is handed over, and the lift reconciles", { lease: { ttlMs: 60_000, renewMs: 20_000, marginMs: 15_000, retryMs: 2_000 } }, async (scene) => {
+scenario("while the gate is closed nothing is handed over, and the lift reconciles", { lease: PUBLISHED }, async (scene) => {
   const trade = scene.open(0.1);
   await scene.rest();
   scene.node.gate.trip();
