@@ -3,6 +3,7 @@
 import { applyCases } from "./storageApplyCases.ts";
 import { directoryCases } from "./storageDirectoryCases.ts";
 import type { StorageFactory } from "./storageFixture.ts";
+import { overviewCases } from "./storageOverviewCases.ts";
 import { pairCases } from "./storagePairCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
 import { spreadCases } from "./storageSpreadCases.ts";
@@ -13,4 +14,5 @@ export function storageContract(make: StorageFactory): void {
   directoryCases(make);
   applyCases(make);
   pairCases(make);
+  overviewCases(make);
 }
