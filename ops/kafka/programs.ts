@@ -39,7 +39,7 @@ export async function checkJava(java: string, env: Environment): Promise<void> {
 }
 
 /** What a Java program of ours gets of the environment (2). */
-export const javaEnvironment = (env: Environment): Record<string, string> => ({ PATH: env["PATH"] ?? "", LC_ALL: "C", TZ: "UTC" });
+export const javaEnvironment = (env: Environment): Record<string, string> => ({ PATH: env["PATH"] ?? "", LC_ALL: "C.UTF-8", TZ: "UTC" });
 
 function missing(why: string): LockstepError {
   return new LockstepError("configuration", `the local Kafka cannot run: ${why}. Install Java ${OLDEST_JAVA} or newer and Maven, or set KAFKA_BROKERS`);

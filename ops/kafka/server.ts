@@ -26,8 +26,8 @@ const START_LIMIT_MS = 90_000;
 const STOP_LIMIT_MS = 20_000;
 const KILL_LIMIT_MS = 10_000;
 const START_ATTEMPTS = 5;
-/** Somebody took a port between our look and Kafka's. */
-const PASSING_FAULTS = /Address already in use|Failed to bind/;
+/** Somebody took a port between our look and Kafka's; or a server that a killed Lockstep just started came after our look. */
+const PASSING_FAULTS = /Address already in use|Failed to bind|Failed to acquire lock/;
 
 export interface KafkaServer {
   readonly pid: number;
@@ -68,12 +68,12 @@ export interface LaunchOptions extends ServerFolder {
 /** Starts a server where none runs, at its old ports if they are free. @throws LockstepError `unreachable` */
 export async function startServer(options: LaunchOptions): Promise<KafkaServer> {
   const { folder } = options;
-  await rm(stoppingFile(folder), { force: true });
-  await writeFile(join(folder, "log4j2.properties"), logProperties(folder), { mode: 0o600 });
+  await writeFile(join(folder, "log4j2.properties"), logProperties(), { mode: 0o600 });
   await rm(join(folder, "tmp"), { recursive: true, force: true });
   await mkdir(join(folder, "tmp"));
   let preferred = portsOf(await readText(join(folder, "server.properties")));
   for (let attempt = 1; ; attempt += 1) {
+    await rm(stoppingFile(folder), { force: true });
     for (const name of ["kafka.log", "kafka.out"]) await rename(join(folder, name), join(folder, `${name}.previous`)).catch(() => undefined);
     const ports = await choosePorts(preferred);
     await replaceFile(join(folder, "server.properties"), serverProperties(options.data, ports));
@@ -83,6 +83,7 @@ export async function startServer(options: LaunchOptions): Promise<KafkaServer> 
     if (attempt === START_ATTEMPTS || !PASSING_FAULTS.test(said)) {
       throw new LockstepError("unreachable", `Kafka in ${folder} did not start: ${said.split("\n").filter((line) => !/^\s+at /.test(line)).slice(-3).join(" | ")} (kafka.log)`);
     }
+    await stopServer(options);
     preferred = null;
   }
 }
@@ -102,7 +103,7 @@ async function launch(options: LaunchOptions, ports: Ports): Promise<number | nu
   const out = await open(join(folder, "kafka.out"), "a", 0o600);
   const server = { ended: false };
   try {
-    const args = [...javaOptions(options.libFolder, join(folder, "tmp")), ...serverJavaOptions(folder), word, "kafka.Kafka", join(folder, "server.properties")];
+    const args = [...javaOptions(options.libFolder, join(folder, "tmp")), ...serverJavaOptions(), word, "kafka.Kafka", join(folder, "server.properties")];
     const child = spawn(options.java, args, { cwd: folder, env: javaEnvironment(options.env), detached: true, stdio: ["ignore", out.fd, out.fd] }); // (3)
     child.on("exit", () => (server.ended = true));
     child.on("error", () => (server.ended = true));

@@ -42,6 +42,9 @@ export function serverProperties(data: string, ports: Ports): string {
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
 
+    "broker.heartbeat.interval.ms": 500,
+    "broker.session.timeout.ms": 3_000, // so long a server waits for its killed predecessor to be forgotten
+
     "group.initial.rebalance.delay.ms": 0,
     "message.max.bytes": 1_572_864, // records of 1 MB and what is around them
     "replica.fetch.max.bytes": 1_572_864,
@@ -52,8 +55,13 @@ export function serverProperties(data: string, ports: Ports): string {
     "log.initial.task.delay.ms": 1_000,
     "log.segment.delete.delay.ms": 1_000,
   };
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${String(value).replaceAll("\\", "\\\\")}`);
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${escaped(String(value))}`);
   return `${lines.join("\n")}\n`;
+}
+
+/** Java reads properties as Latin-1, with a backslash before what is special. */
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** The ports that a text of `serverProperties` names; null where there is none. */
@@ -62,13 +70,13 @@ export function portsOf(properties: string): Ports | null {
   return broker === undefined || controller === undefined ? null : { broker: Number(broker), controller: Number(controller) };
 }
 
-/** Text of a Log4j 2 configuration: warnings and errors into `kafka.log`, at most twice 4 MB. */
-export function logProperties(folder: string): string {
+/** Text of a Log4j 2 configuration: warnings and errors into `kafka.log` of the working folder, at most twice 4 MB. */
+export function logProperties(): string {
   return [
     "appender.file.type=RollingFile",
     "appender.file.name=file",
-    `appender.file.fileName=${join(folder, "kafka.log")}`,
-    `appender.file.filePattern=${join(folder, "kafka.log.%i")}`,
+    "appender.file.fileName=kafka.log",
+    "appender.file.filePattern=kafka.log.%i",
     "appender.file.layout.type=PatternLayout",
     "appender.file.layout.pattern=%d{ISO8601} %p %c{1} - %m%n%ex{20}",
     "appender.file.policies.type=Policies",
@@ -88,6 +96,6 @@ export function javaOptions(libFolder: string, tmp: string): string[] {
 }
 
 /** What the server gets besides. The compiler stays whole: with its first tier alone every hop takes longer. */
-export function serverJavaOptions(folder: string): string[] {
-  return ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", `-XX:ErrorFile=${join(folder, "java-error.log")}`, `-Dlog4j2.configurationFile=${join(folder, "log4j2.properties")}`];
+export function serverJavaOptions(): string[] {
+  return ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=java-error.log", "-Dlog4j2.configurationFile=log4j2.properties"];
 }

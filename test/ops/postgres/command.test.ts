@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { systemClock } from "../../../ops/clock.ts";
 import { postgresCommand } from "../../../ops/commands/postgres.ts";
 import { eventually, execute } from "../../support/postgres.ts";
-import { isRunning, sandbox } from "./members.ts";
+import { isRunning } from "../../support/processes.ts";
+import { sandbox } from "./members.ts";
 import { silent } from "../../support/silent.ts";
 
 test("it prints the URL, as JSON when asked, and runs until SIGTERM", async (t) => {

@@ -9,7 +9,8 @@ import { test } from "node:test";
 import { CLONE_FOLDER } from "../../../ops/local/stateFolder.ts";
 import { serviceUser } from "../../../ops/postgres/serviceUser.ts";
 import { eventually, execute } from "../../support/postgres.ts";
-import { isRoot, isRunning, sandbox } from "./members.ts";
+import { isRunning } from "../../support/processes.ts";
+import { isRoot, sandbox } from "./members.ts";
 
 test("it answers, keeps its data and its password over a restart, and is gone after a stop", async (t) => {
   const box = await sandbox(t);

@@ -1,17 +1,16 @@
 // Owns how tests start processes that share an embedded PostgreSQL, and look at its server.
 
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../../ops/clock.ts";
 import { CLONE_FOLDER } from "../../../ops/local/stateFolder.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../../ops/postgres/embedded.ts";
 import { serviceUser } from "../../../ops/postgres/serviceUser.ts";
+import { ended, firstLine } from "../../support/processes.ts";
 import { silent } from "../../support/silent.ts";
 
 const MEMBER = fileURLToPath(new URL("./member.ts", import.meta.url));
@@ -89,24 +88,4 @@ export async function sandbox(t: TestContext): Promise<Sandbox> {
       return Number((await readFile(join(stateDir, "pg", "data", "postmaster.pid"), "utf8")).split("\n")[0]);
     },
   };
-}
-
-async function firstLine(child: ChildProcess): Promise<string | null> {
-  if (child.stdout === null) return null;
-  for await (const line of createInterface(child.stdout)) return line;
-  return null;
-}
-
-async function ended(child: ChildProcess, ask: () => void): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = new Promise((resolve) => child.once("exit", resolve));
-  ask();
-  await exit;
-}
-
-/** A process that ended and was not reaped yet does not run. */
-export function isRunning(pid: number): boolean {
-  if (process.platform !== "linux") return spawnSync("kill", ["-0", `${pid}`]).status === 0;
-  const stat = `/proc/${pid}/stat`; // `ps` is missing in small containers
-  return existsSync(stat) && !/\) Z /.test(readFileSync(stat, "utf8"));
 }
