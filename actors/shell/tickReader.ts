@@ -13,6 +13,7 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { Book, Tick } from "../../protocol/ticks.ts";
 import { messageOf } from "../../protocol/errors.ts";
+import { StartBooks } from "./startBooks.ts";
 import { foldBook, foldTick, newFold, type ClockReading, type FoldStep, type MasterFold } from "../core/masterFold.ts";
 
 export interface TickReaderOptions {
@@ -55,57 +56,61 @@ interface HeldBook {
 export class TickReader {
   readonly #options: TickReaderOptions;
   readonly #masters = new Map<AccountId, Followed>();
-  /** Where each partition of the books ended at the start: what lies before is no news. */
-  readonly #booksEnd = new Map<number, number>();
+  #books: StartBooks | null = null;
   #subscription: Subscription | null = null;
+  #started = false;
+  #onCrash: (error: Error) => void = () => undefined;
 
   constructor(options: TickReaderOptions) {
     this.#options = options;
   }
 
-  /** Resolves when all books that were there at the start have been read. */
+  /**
+   * Resolves when all books that were there at the start have been read.
+   * @throws LockstepError `unreachable`, `configuration` (no such topic)
+   */
   async start(): Promise<void> {
-    const { log, group, topics, onCrash } = this.#options;
+    const { log, group, topics, clock, logger, onCrash } = this.#options;
     const ticks = await log.bounds(topics.ticks);
-    const books = await log.bounds(topics.books);
-    for (const { partition, end } of books) this.#booksEnd.set(partition, end);
-    const unread = new Map(books.filter(({ start, end }) => end > start).map(({ partition, end }) => [partition, end]));
-    const waiting: Batch[] = [];
-    await new Promise<void>((resolve, reject) => {
-      const done = (): void => {
-        if (unread.size > 0) return;
-        for (const batch of waiting.splice(0)) this.#onBatch(batch);
-        resolve();
-      };
-      const onBatch = (batch: Batch): Promise<void> => {
-        // Invariant 1: ticks wait until the books of the start are in.
-        if (unread.size > 0 && batch.topic === topics.ticks) waiting.push(batch);
-        else this.#onBatch(batch);
-        const last = batch.records.at(-1);
-        if (batch.topic === topics.books && last !== undefined && last.offset + 1 >= (unread.get(batch.partition) ?? 0)) {
-          unread.delete(batch.partition);
-          done();
-        }
-        return Promise.resolve();
-      };
-      const from = [
-        ...ticks.map(({ partition, end }) => ({ topic: topics.ticks, partition, offset: end })),
-        ...books.map(({ partition, start }) => ({ topic: topics.books, partition, offset: start })),
-      ];
-      log
-        .consume({ group, topics: [topics.ticks, topics.books], from, onBatch, onGap: (gap) => this.#onLogGap(gap.topic), onCrash })
-        .then((subscription) => {
-          this.#subscription = subscription;
-          done();
-        })
-        .catch(reject);
-    });
+    const bounds = await log.bounds(topics.books);
+    const books = new StartBooks(bounds, clock);
+    this.#books = books;
+    const onBatch = async (batch: Batch): Promise<void> => {
+      // Invariant 1: ticks wait until the books of the start are in.
+      if (batch.topic === topics.ticks && !this.#started) await books.read;
+      this.#onBatch(batch);
+      if (batch.topic === topics.books) books.take(batch);
+    };
+    const from = [
+      ...ticks.map(({ partition, end }) => ({ topic: topics.ticks, partition, offset: end })),
+      ...bounds.map(({ partition, start }) => ({ topic: topics.books, partition, offset: start })),
+    ];
+    const crashed = new Promise<never>((_, reject) => (this.#onCrash = reject));
+    const subscription = await log.consume({ group, topics: [topics.ticks, topics.books], from, onBatch, onGap: (gap) => this.#onLogGap(gap.topic), onCrash: (error) => this.#onCrash(error) });
+    this.#subscription = subscription;
+    books.watch(() => subscription.fetchedAtMs());
+    const missing = await Promise.race([books.read, crashed]);
+    if (missing.length > 0) logger.warn({ partitions: missing }, "the log ended before the end of its books: masters that are missing are known with their next book");
+    this.#started = true;
+    this.#onCrash = onCrash;
   }
 
   async stop(): Promise<void> {
     for (const followed of this.#masters.values()) followed.timer?.cancel();
+    this.#books?.end();
     await this.#subscription?.stop();
     await this.#options.log.deleteGroup(this.#options.group);
+  }
+
+  /** Monotonic: when the log last answered; null before it ever did. */
+  get fetchedAtMs(): number | null {
+    return this.#subscription?.fetchedAtMs() ?? null;
+  }
+
+  /** Masters heard of, and how many of them are known to the last tick. */
+  counts(): { readonly masters: number; readonly synced: number } {
+    const synced = [...this.#masters.values()].filter(({ fold }) => fold.synced).length;
+    return { masters: this.#masters.size, synced };
   }
 
   /** The state of a master, or null while it is not known. */
@@ -118,7 +123,7 @@ export class TickReader {
     const readAtMs = this.#options.clock.monotonicMs();
     for (const record of batch.records) {
       if (batch.topic === this.#options.topics.ticks) this.#onTickRecord(record, readAtMs);
-      else this.#onBookRecord(record, record.offset >= (this.#booksEnd.get(record.partition) ?? 0) ? readAtMs : null);
+      else this.#onBookRecord(record, this.#books?.wasThere(record.partition, record.offset) === true ? null : readAtMs);
     }
   }
 

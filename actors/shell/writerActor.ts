@@ -7,6 +7,7 @@
 // 3. Any other failure is not the rows': the batch is kept and tried again with back-off.
 // 4. A slow database slows the reading, never the actors: a partition's next batch comes when the
 //    one before is written.
+// 5. An event of a newer release is never committed past: its partition waits, the others go on.
 
 import { decode, PAIR_EVENT } from "../../protocol/codec.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
@@ -45,8 +46,11 @@ export class WriterActor {
   #waiting: Piece[] = [];
   #timer: Timer | null = null;
   #writing = false;
+  #writingSinceMs: number | null = null;
   #stopped = false;
   #endPause: () => void = () => undefined;
+  readonly #blocked = new Set<number>();
+  readonly #endBlocks: (() => void)[] = [];
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -64,38 +68,75 @@ export class WriterActor {
     });
   }
 
+  /** Partitions that wait for a node of a newer release. */
+  get blockedPartitions(): readonly number[] {
+    return [...this.#blocked];
+  }
+
+  /** Monotonic: when the log last answered; null before the start. */
+  get fetchedAtMs(): number | null {
+    return this.#subscription?.fetchedAtMs() ?? null;
+  }
+
+  /** Monotonic: since when the rows at hand have been waiting for the database; null when none are. */
+  get writingSinceMs(): number | null {
+    return this.#writingSinceMs;
+  }
+
   /** Ends the retries of a database that does not answer; what is not written is read again by the next owner of the partition. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#endPause();
     for (const piece of this.#waiting.splice(0)) piece.done();
+    for (const end of this.#endBlocks.splice(0)) end();
     await this.#subscription?.stop();
   }
 
   async #onBatch(batch: Batch): Promise<void> {
-    const events = batch.records.flatMap((record) => this.#decode(record));
-    const last = batch.records.at(-1);
-    if (last === undefined || this.#stopped) return;
+    if (this.#stopped) return;
+    const { topic, partition } = batch;
+    const events: PairEvent[] = [];
+    for (const record of batch.records) {
+      const event = this.#decode(record);
+      if (event === "unknown") {
+        await this.#taken(events, { topic, partition, offset: record.offset });
+        return this.#block(record);
+      }
+      if (event !== null) events.push(event);
+    }
+    await this.#taken(events, { topic, partition, offset: batch.next });
+  }
+
+  /** Resolves when the events are rows and `next` is committed. */
+  async #taken(events: readonly PairEvent[], next: Position): Promise<void> {
     await new Promise<void>((done) => {
-      this.#waiting.push({ events, next: { topic: batch.topic, partition: batch.partition, offset: last.offset + 1 }, done });
+      this.#waiting.push({ events, next, done });
       const rows = this.#waiting.reduce((sum, piece) => sum + piece.events.length, 0);
       if (rows >= this.#options.batchRows) this.#flushSoon(0);
       else this.#flushSoon(this.#options.batchMs);
     });
   }
 
-  #decode(record: LogRecord): PairEvent[] {
-    if (record.value === null) return [];
+  /** Null: nobody's bytes, which can only be passed over. */
+  #decode(record: LogRecord): PairEvent | "unknown" | null {
+    if (record.value === null) return null;
     try {
-      return [decode(PAIR_EVENT, record.value)];
+      return decode(PAIR_EVENT, record.value);
     } catch (error) {
-      // A newer release's event must not be committed past; bytes that are nobody's can only be passed over.
-      if (isLockstepError(error, "unknown_schema")) throw error;
-      this.#options.logger.error({ topic: record.topic, partition: record.partition, offset: record.offset, error: messageOf(error) }, "event cannot be read");
+      if (isLockstepError(error, "unknown_schema")) return "unknown"; // 5
+      this.#options.logger.error({ ...placeOf(record), error: messageOf(error) }, "event cannot be read");
       this.#options.metrics.count("rows_rejected");
-      return [];
+      return null;
     }
+  }
+
+  /** Invariant 5. Resolves when the writer is stopped. */
+  async #block(record: LogRecord): Promise<void> {
+    if (this.#stopped) return;
+    this.#options.logger.error(placeOf(record), "an event of a newer release: this partition waits for a node that can read it");
+    this.#blocked.add(record.partition);
+    await new Promise<void>((end) => this.#endBlocks.push(end));
   }
 
   #flushSoon(delayMs: number): void {
@@ -111,7 +152,9 @@ export class WriterActor {
     if (this.#waiting.length === 0 || this.#writing) return;
     const pieces = this.#waiting.splice(0);
     this.#writing = true;
+    this.#writingSinceMs = this.#options.clock.monotonicMs();
     const written = await this.#write(pieces.flatMap((piece) => piece.events));
+    this.#writingSinceMs = null;
     if (written) await this.#commit(pieces.map((piece) => piece.next));
     for (const piece of pieces) piece.done();
     this.#writing = false;
@@ -184,3 +227,5 @@ export class WriterActor {
     }
   }
 }
+
+const placeOf = ({ topic, partition, offset }: LogRecord): object => ({ topic, partition, offset });

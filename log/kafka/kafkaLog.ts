@@ -17,7 +17,7 @@ import type { KafkaLogLimits } from "./limits.ts";
 import { cutOf, Sender } from "./sender.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { ensureTopics, type Replication } from "./topics.ts";
-import { within } from "./waiting.ts";
+import { pause, within } from "./waiting.ts";
 
 export interface KafkaLogOptions {
   /** `host:port` each. */
@@ -187,10 +187,17 @@ export class KafkaLog implements EventLog {
   /** Also while closing: a producer empties its buffer, a subscription learns where it stands. */
   async #askAlways<T>(what: string, request: (admin: Admin) => Promise<T>): Promise<T> {
     const { clock, limits } = this.#options;
-    try {
-      return await within(clock, limits.joinMs, what, this.#connected().then(request));
-    } catch (error) {
-      throw logError(what, error);
+    const untilMs = clock.monotonicMs() + limits.askMs;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await within(clock, Math.max(1, untilMs - clock.monotonicMs()), what, this.#connected().then(request));
+      } catch (error) {
+        const fault = logError(what, error);
+        const pauseMs = limits.retryPauseMs * attempt;
+        // A partition may have no leader for a moment, above all a new one.
+        if (fault.code !== "unreachable" || clock.monotonicMs() + pauseMs >= untilMs) throw fault;
+        await pause(clock, pauseMs);
+      }
     }
   }
 

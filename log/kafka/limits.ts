@@ -27,7 +27,9 @@ export interface KafkaLogLimits {
   readonly maxWaitingBatches: number;
   /** A batch under way may take so long when its subscription ends. */
   readonly handoverMs: number;
-  /** Joining a group, and asking where its partitions stand. */
+  /** One question to the log, with all its attempts. */
+  readonly askMs: number;
+  /** Joining a group, until each partition's beginning is known. */
   readonly joinMs: number;
   /** How often the log's start is compared with where each reader is. */
   readonly startCheckMs: number;
@@ -50,6 +52,7 @@ export const KAFKA_LOG_LIMITS: KafkaLogLimits = {
   maxBatchRecords: 500,
   maxWaitingBatches: 4,
   handoverMs: 10_000,
+  askMs: 15_000,
   joinMs: 60_000,
   startCheckMs: 5_000,
   closeMs: 10_000,

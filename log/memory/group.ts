@@ -55,6 +55,8 @@ export class Group {
   readonly #committed = new Map<Partition, number>();
   readonly #leaving = new Map<Member, { readonly done: Promise<void>; readonly resolve: () => void }>();
   readonly #crashed = new WeakSet<Member>();
+  /** Those that have joined before. */
+  readonly #known = new WeakSet<Member>();
   #members: readonly Member[] = [];
 
   constructor(options: GroupOptions) {
@@ -66,12 +68,13 @@ export class Group {
   }
 
   /**
-   * Positions become what the group has committed: they are for a group of one's own.
+   * Positions become what the group has committed: they are for a group of one's own, and for its first join.
    * @throws LockstepError `invalid_value`
    */
   join(member: Member): void {
     const { from } = member.options;
-    if (from !== "committed") this.#startAt(member.topics, from);
+    if (from !== "committed" && !this.#known.has(member)) this.#startAt(member.topics, from);
+    this.#known.add(member);
     this.#members = [...this.#members, member];
     this.#rebalance();
   }

@@ -95,6 +95,22 @@ export class MemoryLog implements EventLog {
     });
   }
 
+  /**
+   * Its process stands still: when the session has run out its partitions move. The function that it returns lets it go
+   * on: it joins again, and what it had under way finds its partitions lost. That nothing runs meanwhile is up to the clock.
+   */
+  standStill(): () => void {
+    let expelled: (readonly [Member, Group])[] = [];
+    const session = this.store.clock.after(this.store.limits.sessionMs, () => {
+      expelled = [...this.#members];
+      for (const [member, group] of expelled) group.expel(member);
+    });
+    return () => {
+      session.cancel();
+      for (const [member, group] of expelled) if (this.#members.has(member)) group.join(member);
+    };
+  }
+
   /** Compacts a topic now, as the log otherwise does by itself. Returns how many records went. */
   compact(topic: string): number {
     return this.store.partitionsOf(topic).reduce((gone, partition) => gone + partition.compact(this.store.clock.wallMs()), 0);

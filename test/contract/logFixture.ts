@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { TestContext } from "node:test";
-import type { Batch, ConsumeOptions, EventLog, LogRecord, Position, Subscription } from "../../protocol/ports/log.ts";
+import type { Batch, ConsumeOptions, EventLog, LogRecord, OutgoingRecord, Position, Subscription } from "../../protocol/ports/log.ts";
 import type { TopicSpec } from "../../protocol/topics.ts";
 
 /** A log under test, made for one case. */
@@ -13,19 +13,42 @@ export interface LogFixture {
   another(): Promise<EventLog>;
   /** Lets go what is below the position, as retention does. */
   trim(position: Position): Promise<void>;
-  /** Compacts now; null where that cannot be forced. */
-  readonly compact: ((topic: string) => Promise<void>) | null;
+  /** Compacts a topic: all that is there when it is called. `last` appends what no compaction touches, being the newest. */
+  compact(topic: string, last: () => Promise<void>): Promise<void>;
+  /** A member of a group in a process of its own, which can die and stand still. It commits each batch after its handler is done. */
+  member(options: MemberOptions): Promise<GroupMember>;
+}
+
+export interface MemberOptions {
+  readonly group: string;
+  readonly topic: string;
+  /** The handler ends when it is told to; else at once. */
+  readonly holds: boolean;
+}
+
+export interface GroupMember {
+  /** In the order in which its handler got them, repeats included. */
+  readonly got: readonly SeenRecord[];
+  /** What became of its commits, in their order: null, or the error's code. */
+  readonly commits: readonly (string | null)[];
+  /** Lets the handler of a member that holds end, for all batches. */
+  release(): void;
+  kill(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+}
+
+export interface SeenRecord {
+  readonly partition: number;
+  readonly offset: number;
+  readonly text: string;
 }
 
 export interface LogUnderTest {
   /** Registers its own cleaning up with `t.after`. */
   create(t: TestContext): Promise<LogFixture>;
-  readonly capabilities: {
-    /** Can `compact` be forced? Else the cases about holes are skipped. */
-    readonly compaction: boolean;
-    /** How long a case waits for what must come. */
-    readonly patienceMs: number;
-  };
+  /** How long a case waits for what must come. */
+  readonly patienceMs: number;
 }
 
 export interface Read extends Subscription {
@@ -43,11 +66,36 @@ export class LogCase {
   readonly fixture: LogFixture;
   readonly log: EventLog;
   readonly #patienceMs: number;
+  readonly #ends: (() => Promise<unknown>)[] = [];
+  #failure: Error | null = null;
 
   constructor(fixture: LogFixture, patienceMs: number) {
     this.fixture = fixture;
     this.log = fixture.log;
     this.#patienceMs = patienceMs;
+  }
+
+  /** Done when the case is over, before its connections are closed. */
+  afterwards(work: () => Promise<unknown>): void {
+    this.#ends.push(work);
+  }
+
+  async end(): Promise<void> {
+    for (const work of this.#ends.splice(0)) await work();
+  }
+
+  /** Ends the next wait with this. */
+  fail(error: Error): void {
+    this.#failure ??= error;
+  }
+
+  /** Appends one record and waits until the log has it. */
+  async append(record: OutgoingRecord): Promise<void> {
+    const producer = this.log.producer({ maxBuffered: 1, delivery: "critical" });
+    let failure: Error | null = null;
+    producer.append(record, (error) => (failure = error));
+    await producer.close();
+    if (failure !== null) throw failure;
   }
 
   groupName = (): string => `contract.group.${randomUUID()}`;
@@ -95,6 +143,7 @@ export class LogCase {
   async eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
     const untilMs = performance.now() + this.#patienceMs;
     while (!(await condition())) {
+      if (this.#failure !== null) throw this.#failure;
       if (performance.now() > untilMs) throw new Error(`not within ${this.#patienceMs} ms: ${what}`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }

@@ -5,6 +5,10 @@ import assert from "node:assert/strict";
 import type { DeclareCase } from "./logContract.ts";
 import { bytesOf, latch, numbered, type LogCase } from "./logFixture.ts";
 
+/** More than any reader holds ahead of its handler. */
+const LARGE_RECORDS = 60;
+const LARGE_BYTES = 200_000;
+
 export function readingCases(test: DeclareCase): void {
   test("a group that never committed starts at the first record still there", async (c) => {
     const topic = await c.topic();
@@ -150,16 +154,58 @@ export function readingCases(test: DeclareCase): void {
   test("a compacted topic keeps the newest of each key, and a reader gets over the holes to the end", async (c) => {
     const topic = await c.topic({ cleanup: "compact", retentionMs: null, partitions: 1 });
     for (const round of [1, 2, 3]) for (const key of ["a", "b", "c"]) await c.write(topic, 0, [`${key}${round}`], key);
-    await c.write(topic, 0, ["a4"], "a");
-    await c.fixture.compact?.(topic);
+    await c.fixture.compact(topic, () => c.write(topic, 0, ["a4"], "a"));
     const end = (await c.log.bounds(topic))[0]?.end ?? 0;
     const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });
-    await c.eventually("the end fixed at the start", () => (read.records.at(-1)?.offset ?? -1) >= end - 1);
+    await c.eventually("the end fixed at the start", () => (read.batches.at(-1)?.next ?? 0) >= end);
     const newest = new Map(read.records.map((record) => [record.key, record.offset]));
     assert.deepEqual([...newest].sort(), [["a", 9], ["b", 7], ["c", 8]]);
     assert.deepEqual(read.gaps, [], "a hole is no gap");
     assert.ok(read.records.length < 10, "something was compacted");
-  }, "compaction");
+  });
+
+  test("a place inside a hole that compaction left is read on from behind it, and that is no gap", async (c) => {
+    const topic = await c.topic({ cleanup: "compact", retentionMs: null, partitions: 1 });
+    for (const round of [1, 2, 3]) for (const key of ["a", "b", "c"]) await c.write(topic, 0, [`${key}${round}`], key);
+    await c.fixture.compact(topic, () => c.write(topic, 0, ["a4"], "a"));
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: [{ topic, partition: 0, offset: 2 }] });
+    await c.eventually("the last record", () => read.texts().includes("a4"));
+    assert.deepEqual(new Set(read.texts()), new Set(["b3", "c3", "a4", ...read.texts().filter((text) => text === "a3")]));
+    assert.deepEqual(read.gaps, []);
+  });
+
+  test("retention that overtakes a slow reader is told: every record is read or lies in a gap that was told", async (c) => {
+    const topic = await c.topic({ partitions: 1 });
+    const slow = latch();
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" }, () => slow.opened);
+    await c.write(topic, 0, Array.from({ length: LARGE_RECORDS }, (_, record) => `${record} ${"x".repeat(LARGE_BYTES)}`), "key");
+    await c.eventually("the first batch", () => read.batches.length > 0);
+    await c.fixture.trim({ topic, partition: 0, offset: LARGE_RECORDS });
+    slow.open();
+    await c.eventually("the gap, with nothing new to show it", () => read.gaps.length > 0);
+    await c.write(topic, 0, ["after"], "key");
+    await c.eventually("what comes after it", () => read.texts().includes("after"));
+    const told = (offset: number): boolean => read.gaps.some(({ wanted, start }) => offset >= wanted && offset < start);
+    const seen = new Set(read.records.map(({ offset }) => offset));
+    for (let offset = 0; offset < LARGE_RECORDS; offset++) assert.ok(seen.has(offset) || told(offset), `offset ${offset} went without a word`);
+    assert.ok(!seen.has(LARGE_RECORDS - 1), "the log did let it go before it was read");
+  });
+
+  test("partitions without a record keep nobody waiting", async (c) => {
+    const topic = await c.topic({ partitions: 6 });
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: Array.from({ length: 6 }, (_, partition) => ({ topic, partition, offset: 0 })) });
+    await c.write(topic, 4, ["alone"]);
+    await c.eventually("the only record", () => read.texts(4).includes("alone"));
+    assert.deepEqual([read.records.length, read.gaps.length], [1, 0]);
+  });
+
+  test("the log shows a sign of life while nothing is written", async (c) => {
+    const topic = await c.topic();
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });
+    const before = read.fetchedAtMs();
+    await c.eventually("an answered fetch", () => read.fetchedAtMs() > before);
+    assert.deepEqual(read.batches, []);
+  });
 
   test("stop waits for the batch under way, and nothing is handed over after it", async (c) => {
     const topic = await c.topic();

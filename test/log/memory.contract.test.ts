@@ -1,14 +1,14 @@
 // Owns the in-memory log's pass through the contract of the event log's port.
 
 import { MemoryLog } from "../../log/memory/memoryLog.ts";
-import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
 import { systemClock, systemRandom } from "../../ops/clock.ts";
 import { logContract } from "../contract/logContract.ts";
+import { MEMBER_LIMITS, memoryMember } from "./memoryMember.ts";
 
 logContract("in memory", {
   create(t) {
     // Random batch lengths: nothing in the suite may depend on where a batch ends.
-    const options = { clock: systemClock, random: systemRandom, limits: { ...MEMORY_LOG_LIMITS, maxBatchRecords: 50 } };
+    const options = { clock: systemClock, random: systemRandom, limits: MEMBER_LIMITS };
     const log = new MemoryLog(options);
     t.after(() => log.close());
     return Promise.resolve({
@@ -19,8 +19,12 @@ logContract("in memory", {
         return Promise.resolve(other);
       },
       trim: (position) => Promise.resolve(log.trim(position)),
-      compact: (topic) => Promise.resolve(void log.compact(topic)),
+      async compact(topic, last) {
+        await last();
+        log.compact(topic);
+      },
+      member: memoryMember(options, log.store),
     });
   },
-  capabilities: { compaction: true, patienceMs: 5_000 },
+  patienceMs: 5_000,
 });

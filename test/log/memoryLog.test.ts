@@ -14,7 +14,7 @@ import { FakeScheduler } from "../sim/scheduler.ts";
 const TOPIC = "topic";
 const DELETED = { name: TOPIC, cleanup: "delete", retentionMs: null } as const;
 /** A case's readers; fake time is moved by the case itself, so nothing is waited for. */
-const caseOf = (log: MemoryLog): LogCase => new LogCase({ log, another: () => Promise.resolve(log), trim: () => Promise.resolve(), compact: null }, 0);
+const caseOf = (log: MemoryLog): LogCase => new LogCase({ log, another: () => Promise.resolve(log), trim: () => Promise.resolve(), compact: () => Promise.resolve(), member: () => Promise.reject(new Error("not here")) }, 0);
 
 function setUp(seed = 1, limits: Partial<MemoryLogLimits> = {}, partitions = 2) {
   const scheduler = new FakeScheduler(seed);

@@ -176,13 +176,19 @@ test("a stop does not wait for a database that is down", async () => {
 
 test("bytes that nobody can read are passed over and counted; an event of a newer release is not", async () => {
   const run = await writing();
-  await run.start();
+  const writer = await run.start();
   run.append(new Uint8Array([0xc1, 1, 2]));
   run.events(1);
   await run.clock.advance(1_000);
   assert.deepEqual([run.store.rows.size, run.metrics.of("rows_rejected"), await run.committed(), run.crashes.length], [1, 1, 2, 0]);
+  run.events(2);
   run.append(pack({ schema: "pair-event", version: 99, value: {} }));
+  run.events(3);
   await run.clock.advance(1_000);
-  assert.equal(run.crashes.length, 1);
-  assert.equal(await run.committed(), 2, "never committed past");
+  assert.deepEqual([...run.store.rows.keys()], [1, 2], "what came before it goes in");
+  assert.equal(await run.committed(), 3, "never committed past");
+  assert.deepEqual(writer.blockedPartitions, [0]);
+  assert.deepEqual(run.crashes, []);
+  await elapsed(run.clock, writer.stop());
+  assert.equal(await run.committed(), 3);
 });

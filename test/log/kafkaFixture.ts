@@ -1,0 +1,76 @@
+// Owns the log under test on a real Kafka: connections, and what only the servers can be made to do.
+
+import kafkajs, { type Admin } from "kafkajs";
+import { randomUUID } from "node:crypto";
+import type { TestContext } from "node:test";
+import { KAFKA_LOG_LIMITS, type KafkaLogLimits } from "../../log/kafka/limits.ts";
+import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
+import { systemClock } from "../../ops/clock.ts";
+import type { LogFixture } from "../contract/logFixture.ts";
+import { sharedKafka } from "../support/kafka.ts";
+import { silent } from "../support/silent.ts";
+import { kafkaMember } from "./kafkaMember.ts";
+
+const { Kafka, ConfigResourceTypes, logLevel } = kafkajs;
+
+export async function kafkaFixture(t: TestContext): Promise<LogFixture & { readonly admin: Admin }> {
+  const brokers = await sharedKafka();
+  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  t.after(() => admin.disconnect());
+  const log = connection(t, brokers);
+  return {
+    admin,
+    log,
+    another: async () => connection(t, brokers),
+    async trim({ topic, partition, offset }) {
+      // Else the client does not know who leads the topic.
+      await admin.fetchTopicOffsets(topic);
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
+    },
+    compact: (topic, last) => compact(admin, log, topic, last),
+    member: kafkaMember(brokers, t),
+  };
+}
+
+export function connection(t: TestContext, brokers: readonly string[], limits: KafkaLogLimits = KAFKA_LOG_LIMITS): KafkaLog {
+  const log = new KafkaLog({ brokers, clientId: `test-${randomUUID()}`, replication: { replicationFactor: 1, minInsyncReplicas: 1 }, clock: systemClock, logger: silent, limits });
+  t.after(() => log.close());
+  return log;
+}
+
+const SEGMENT_MS = 100;
+const LOOK_EVERY_MS = 100;
+
+/** A segment that is older than this is closed by the next record, and closed ones are compacted at once. */
+async function compact(admin: Admin, log: KafkaLog, topic: string, last: () => Promise<void>): Promise<void> {
+  const settings = { "cleanup.policy": "compact", "segment.ms": String(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1", "min.compaction.lag.ms": "0" };
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })) }] });
+  await new Promise((resolve) => setTimeout(resolve, 2 * SEGMENT_MS));
+  await last();
+  const end = (await log.bounds(topic))[0]?.end ?? 0;
+  while ((await countOf(log, topic, end)) >= end) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+}
+
+/** How many records a reader meets from the beginning to the end. */
+async function countOf(log: KafkaLog, topic: string, end: number): Promise<number> {
+  const group = `count.${randomUUID()}`;
+  let count = 0;
+  let whole = (): void => undefined;
+  const read = new Promise<void>((resolve) => (whole = resolve));
+  const subscription = await log.consume({
+    group,
+    topics: [topic],
+    from: [{ topic, partition: 0, offset: 0 }],
+    async onBatch({ records, next }) {
+      count += records.length;
+      if (next >= end) whole();
+    },
+    onGap: () => undefined,
+    onCrash: whole,
+  });
+  await read;
+  await subscription.stop();
+  await log.deleteGroup(group);
+  return count;
+}
