@@ -9,12 +9,12 @@ import { Executor } from "../actors/executor/executor.ts";
 import { hostClock } from "../actors/executor/hostClock.ts";
 import { SharedGate } from "../actors/executor/sharedGate.ts";
 import type { ExecutorSizes } from "../actors/executor/sizes.ts";
+import { DirectoryWatch } from "../actors/shell/directoryWatch.ts";
 import { EventSink } from "../actors/shell/eventSink.ts";
 import { LeaseKeeper } from "../actors/shell/leaseKeeper.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { WriterActor } from "../actors/shell/writerActor.ts";
-import type { Account } from "../protocol/accounts.ts";
 import { LockstepError, messageOf } from "../protocol/errors.ts";
 import type { AccountId, CellId } from "../protocol/ids.ts";
 import type { Clock, Random } from "../protocol/ports/clock.ts";
@@ -56,6 +56,8 @@ export interface NodeOptions {
   readonly wrapSession?: (session: BrokerSession) => BrokerSession;
 }
 
+/** How soon a change of accounts or links is seen. */
+const DIRECTORY_MS = 1_000;
 const FLUSH_LIMIT_MS = 10_000;
 /** Accounts that one process may come to hold in its life, at most: each keeps its slot. */
 const GATE_SLOTS = 16_384;
@@ -98,11 +100,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const eventProducer = log.producer({ maxBuffered: limits.buffered, delivery: "critical" });
   ends.add(() => Promise.all([masterProducer.close(), eventProducer.close()]));
   const events = new EventSink({ producer: eventProducer, topic: topicName(cell, "pair-events"), partitions, clock, metrics, capacity: limits.buffered, retryMs: limits.bufferRetryMs });
-  const accounts = new Map((await options.directory.accounts()).map((account) => [account.id, account]));
   const supervisor: Supervisor = new Supervisor({
     ...options,
-    accounts,
-    links: await options.directory.links(),
     openSession: sessionFactory(options, executor, gate, sessions),
     gate,
     events,
@@ -114,7 +113,11 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
       logger.error({ account }, "account given up: its actor keeps failing");
       void supervisor.lose(account).then(() => keeper.giveUp(account)).catch((error: unknown) => logger.error({ account, error: messageOf(error) }, "account not given back"));
     },
+    park: (account, epoch, reason) => options.directory.park(account, epoch, reason),
+    onLetGo: (account) => void keeper.handBack(account),
+    onUnknown: () => watch.ask(),
   });
+  const watch: DirectoryWatch = new DirectoryWatch({ directory: options.directory, clock, logger, everyMs: DIRECTORY_MS, onState: (state) => supervisor.configure(state) });
   const reader = new TickReader({
     log,
     group: tickGroup(cell, me.node, me.boot),
@@ -145,7 +148,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     profile: limits.lease,
     gate,
     report: () => ({ logOk: logOk(), capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
-    platformOf: (account) => accounts.get(account)?.platform ?? null,
+    platformOf: (account) => supervisor.configured(account)?.platform ?? null,
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
     onLost: (account) => void supervisor.lose(account),
     onHandBack: async (account) => {
@@ -182,6 +185,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   await writer.start();
   ends.add(() => reader.stop());
   await reader.start();
+  ends.add(async () => watch.stop());
+  await watch.start();
   ends.add(() => flushed(flush, clock));
   ends.add(() => supervisor.stop());
   ends.add(() => keeper.drain());
@@ -198,6 +203,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     },
     async kill() {
       keeper.abandon();
+      watch.stop();
       await supervisor.stop(false);
       await executor.stop();
       // They end their timers and retries in this turn; the log may never answer, as after its own death.
@@ -216,7 +222,7 @@ function flushed(flush: () => Promise<void>, clock: Clock): Promise<void> {
 
 function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate, sessions: Map<AccountId, Mt4Session | Mt5Session>): SupervisorOptions["openSession"] {
   const { clock, random, logger: log, limits, wrapSession = (session) => session } = options;
-  return (account: Account) => {
+  return (account) => {
     const shared = { account, password: resolveCredentials(account.credentialsRef, options.env), limits: limits.session, clock, random, log };
     // A master is only listened to.
     const parallelism = account.role === "master" ? 0 : limits.follower.parallelism;

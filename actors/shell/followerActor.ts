@@ -12,7 +12,6 @@ import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { SessionEvent } from "../../protocol/ports/broker.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
-import type { PairRow } from "../../protocol/ports/storage.ts";
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import { decide, neverCopiedPair, opensTrade } from "../core/decide.ts";
@@ -20,7 +19,8 @@ import { samePair } from "../core/pairRow.ts";
 import type { Action } from "../core/reconcile/input.ts";
 import { afterChange, concerns, ownEnding, showsEffect } from "../core/settle.ts";
 import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
-import { LinkCopies, type Copy } from "./linkCopies.ts";
+import type { Copy, LinkCopies } from "./linkCopies.ts";
+import { LinkStates } from "./linkStates.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
 import { marketOf } from "./market.ts";
 import { LOOK_AFTER_MS, OrderDesk } from "./orderDesk.ts";
@@ -35,7 +35,7 @@ export class FollowerActor {
   readonly epoch: Epoch;
   readonly #options: FollowerOptions;
   readonly #mailbox: Mailbox<FollowerMessage>;
-  readonly #states: readonly LinkCopies[];
+  readonly #links: LinkStates;
   readonly #ledger: PairLedger;
   readonly #reconciler: Reconciler;
   readonly #desk: OrderDesk;
@@ -56,8 +56,9 @@ export class FollowerActor {
       tellAnswer: (message) => this.#mailbox.tellAnswer(message),
       evaluate: (state, copy) => this.#evaluate(state, copy, null),
     });
-    this.#states = options.links.map((link) => new LinkCopies(link));
-    for (const row of options.rows) this.#remember(row);
+    this.#links = new LinkStates(options.links);
+    const settlesAtMs = options.clock.monotonicMs() + options.limits.settleMs;
+    for (const row of options.rows) this.#links.remember(row, settlesAtMs);
   }
 
   /** Publishes the marker of this ownership, and connects once the log has it. */
@@ -84,7 +85,7 @@ export class FollowerActor {
   async stop(drain = true): Promise<void> {
     this.#stopping = true;
     this.#reconciler.stop();
-    for (const state of this.#states) for (const copy of state.copies.values()) {
+    for (const copy of this.#links.copies()) {
       copy.pause?.cancel();
       copy.later?.cancel();
     }
@@ -93,9 +94,13 @@ export class FollowerActor {
     await this.#options.session.close();
   }
 
+  get connected(): boolean {
+    return this.#connected;
+  }
+
   /** Nothing is under way, waiting, paused or unsettled, and every link has carried out a plan. */
   get settled(): boolean {
-    return this.#desk.idle && this.#mailbox.waiting === 0 && this.#states.every((state) => state.planned && state.settled);
+    return this.#desk.idle && this.#mailbox.waiting === 0 && this.#links.all.every((state) => state.planned && state.settled);
   }
 
   #handle(message: FollowerMessage): void {
@@ -124,13 +129,16 @@ export class FollowerActor {
         return this.#evaluate(message.state, message.copy, null);
       case "lift":
         return this.#reconciler.look("lease_restored", 0);
+      case "links":
+        if (this.#links.change(message.links)) this.#reconciler.look("links changed", 0);
+        return;
       default:
         return unreachable(message);
     }
   }
 
   #forMaster(master: AccountId, fn: (state: LinkCopies) => void): void {
-    for (const state of this.#states) if (state.link.master === master) fn(state);
+    for (const state of this.#links.of(master)) fn(state);
   }
 
   #onTick({ tick, readAtMs, readAtWallMs }: Extract<FollowerMessage, { kind: "tick" }>): void {
@@ -174,8 +182,10 @@ export class FollowerActor {
         return this.#reconciler.look("session_connected", 0);
       case "disconnected":
         this.#connected = false;
-        for (const state of this.#states) state.planned = false;
+        for (const state of this.#links.all) state.planned = false;
         return this.#options.logger.warn({ follower: this.account.id, detail: event.detail }, "broker session lost");
+      case "refused":
+        return this.#options.onLoginRefused(event.detail);
       case "changed":
         return this.#onChange(event.change);
       default:
@@ -185,7 +195,7 @@ export class FollowerActor {
 
   /** What the follower's broker reports: of our own doing, or of its own, or of somebody's hand. */
   #onChange(change: AccountChange): void {
-    for (const state of this.#states) {
+    for (const state of this.#links.all) {
       const copy = state.candidate(change);
       if (copy === null || copy.pair === null || !concerns(copy.pair, change, state.link.magic)) continue;
       const ours = ownEnding(copy.flight, state.targets === null ? null : state.target(copy.masterTicket));
@@ -198,7 +208,7 @@ export class FollowerActor {
       this.#ledger.set(copy, pair);
       return this.#evaluate(state, copy, null);
     }
-    if (change.kind === "position_opened" && this.#states.some((state) => state.carriesTag(change.position))) this.#reconciler.look("tagged order without a pair", LOOK_AFTER_MS);
+    if (change.kind === "position_opened" && this.#links.all.some((state) => state.carriesTag(change.position))) this.#reconciler.look("tagged order without a pair", LOOK_AFTER_MS);
   }
 
   /** Decides about one trade and has it carried out; the one place where that happens outside a plan. */
@@ -237,7 +247,7 @@ export class FollowerActor {
 
   #onSnapshot(message: SnapshotMessage): void {
     if (!this.#connected) return;
-    for (const state of this.#states) {
+    for (const state of this.#links.all) {
       if (state.targets === null) continue;
       const actions = this.#reconciler.plan(state, message, (target) => marketOf(this.#options.session, state.link, target));
       if (actions === null) continue;
@@ -302,14 +312,5 @@ export class FollowerActor {
   /** What has ended is still wanted while a snapshot is awaited that may show it standing. */
   #forgetIfOver(state: LinkCopies, copy: Copy): void {
     if (!this.#reconciler.asking) state.forgetIfOver(copy);
-  }
-
-  #remember(row: PairRow): void {
-    const state = this.#states.find(({ link }) => link.id === row.pair.link);
-    if (state === undefined) return;
-    const copy = state.copy(row.pair.masterTicket);
-    copy.pair = row.pair;
-    // Its order may have been sent by whoever wrote the row, up to now.
-    if (row.pair.status === "Sending") copy.settlesAtMs = this.#options.clock.monotonicMs() + this.#options.limits.settleMs;
   }
 }

@@ -36,6 +36,8 @@ export interface FollowerOptions {
   readonly metrics: Metrics;
   readonly limits: FollowerLimits;
   readonly onFailure: (error: unknown) => void;
+  /** The broker refused the login: the session tries no more. */
+  readonly onLoginRefused: (reason: string) => void;
 }
 
 export interface FollowerLimits {
@@ -89,4 +91,6 @@ export type FollowerMessage =
   | { readonly kind: "retry"; readonly state: LinkCopies; readonly copy: Copy }
   /** Levels waited for the market. */
   | { readonly kind: "market"; readonly state: LinkCopies; readonly copy: Copy }
-  | { readonly kind: "lift" };
+  | { readonly kind: "lift" }
+  /** All links of this follower as they are configured now. */
+  | { readonly kind: "links"; readonly links: readonly Link[] };

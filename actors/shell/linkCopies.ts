@@ -48,7 +48,8 @@ const GONE_CLOSED: Target = { kind: "gone", reason: "master_closed" };
 const GONE_CANCELLED: Target = { kind: "gone", reason: "master_cancelled" };
 
 export class LinkCopies {
-  readonly link: Link;
+  /** As it is configured now; id, ends and magic never change. */
+  link: Link;
   readonly copies = new Map<Ticket, Copy>();
   /** What the master holds, by master ticket; null while the master is not synced. */
   targets: Map<Ticket, LiveTarget> | null = null;

@@ -38,6 +38,8 @@ export interface MasterOptions {
   readonly logger: Logger;
   readonly limits: MasterLimits;
   readonly onFailure: (error: unknown) => void;
+  /** The broker refused the login: the session tries no more. */
+  readonly onLoginRefused: (reason: string) => void;
 }
 
 export interface MasterLimits {
@@ -47,7 +49,7 @@ export interface MasterLimits {
 }
 
 /** The answer to our own asking, with the whole history. */
-type MasterMessage = SessionEvent | { readonly kind: "snapshot"; readonly snapshot: AccountSnapshot };
+type MasterMessage = Exclude<SessionEvent, { kind: "refused" }> | { readonly kind: "snapshot"; readonly snapshot: AccountSnapshot };
 
 const ASK_AGAIN_MS = 1_000;
 
@@ -75,6 +77,10 @@ export class MasterActor {
     this.#mailbox = new Mailbox({ capacity: options.limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
   }
 
+  get connected(): boolean {
+    return this.#connected;
+  }
+
   start(): void {
     this.#options.session.open((event) => this.#onSession(event));
     this.#beat();
@@ -88,6 +94,8 @@ export class MasterActor {
   }
 
   #onSession(event: SessionEvent): void {
+    // Nothing comes after it.
+    if (event.kind === "refused") return this.#options.onLoginRefused(event.detail);
     if (this.#mailbox.tell(event) !== "full") return;
     // An event is lost to us, so no tick may follow it: the whole state is read anew, after what waits.
     this.#options.logger.error({ master: this.account.id }, "mailbox full: the master is read anew");

@@ -1,14 +1,18 @@
 // Owns the actors of one node: one for each leased account, made when the account is acquired and
-// ended when it is lost, and the routing of ticks to the followers of a master.
+// ended when it is lost, and what changes of the configuration mean for them.
 //
 // 1. An actor exists only for an account this node holds, at the epoch it holds it.
 // 2. An actor that fails is made anew from the broker and the database, a bounded number of times
 //    in a row; then its account is given up, which is for somebody else to take. A database that
 //    does not answer is no failure of the actor.
-// 3. A tick that finds a follower's mailbox full is a gap for that follower.
+// 3. A change of a link reaches the running actor; only another broker address or credentials make a
+//    session anew, and only that account's.
+// 4. An account that is switched off or parked is let go in order. Of one that was acquired and is
+//    configured so, or not at all, as far as is known here, the directory is asked first.
+// 5. A refused login is not repeated: the account is parked, however long that takes, and let go.
 
-import type { Account, Link } from "../../protocol/accounts.ts";
-import type { AccountId, Ticket } from "../../protocol/ids.ts";
+import type { Account } from "../../protocol/accounts.ts";
+import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import type { Permit } from "../../protocol/orders.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
@@ -16,26 +20,25 @@ import type { Gate } from "../../protocol/ports/gate.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
-import type { HeldAccount, PairStore } from "../../protocol/ports/storage.ts";
+import type { Directory, DirectoryState, HeldAccount, PairRow, PairStore } from "../../protocol/ports/storage.ts";
 import type { Tick } from "../../protocol/ticks.ts";
 import { isLockstepError, messageOf } from "../../protocol/errors.ts";
-import type { WallMs } from "../../protocol/units.ts";
 import type { ClockReading, MasterFold } from "../core/masterFold.ts";
+import { Configured } from "./configured.ts";
 import { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
 import { FollowerActor } from "./followerActor.ts";
 import type { FollowerLimits } from "./followerTypes.ts";
-import type { LiveTarget } from "../core/decide.ts";
 import { MasterActor, type MasterLimits } from "./masterActor.ts";
 import type { TickReader } from "./tickReader.ts";
+import { TickRoutes } from "./tickRoutes.ts";
 
 export interface SupervisorOptions {
-  readonly accounts: ReadonlyMap<AccountId, Account>;
-  readonly links: readonly Link[];
   readonly openSession: (account: Account, permit: Permit) => BrokerSession;
   readonly gate: Gate;
   readonly events: EventSink;
   readonly pairs: PairStore;
+  readonly park: Directory["park"];
   /** For ticks and books. */
   readonly producer: Producer;
   readonly topics: { readonly ticks: string; readonly books: string };
@@ -48,6 +51,10 @@ export interface SupervisorOptions {
   readonly masterLimits: MasterLimits;
   /** An actor of this account keeps failing: the account should be released. */
   readonly onGivenUp: (account: AccountId) => void;
+  /** Nobody is to serve this account for now: it should be lost here, and then released. */
+  readonly onLetGo: (account: AccountId) => void;
+  /** What is configured is not known well enough: it should be read, and told by `configure`. */
+  readonly onUnknown: () => void;
 }
 
 const RESTARTS = 5;
@@ -56,39 +63,81 @@ const RESTART_PAUSE_MS = 1_000;
 const HEALTHY_MS = 60_000;
 
 interface Running {
+  readonly id: AccountId;
   readonly permit: Permit;
   /** Of ticks or events: it counts on when the actor is made anew. */
   readonly numbers: Counter;
+  /** As its actor is made; null while it is not known. */
+  account: Account | null;
   actor: FollowerActor | MasterActor | null;
+  /** Of the making that counts: what an earlier one comes to is thrown away. */
+  round: number;
+  /** Settles when all actors that were have ended: no two sessions of one account. */
+  ended: Promise<void>;
+  letGo: boolean;
   failures: number;
   failedAtMs: number;
+}
+
+export interface AccountState {
+  readonly account: AccountId;
+  /** Null: not configured any more. */
+  readonly role: Account["role"] | null;
+  readonly epoch: Epoch;
+  /** `unsettled`: connected, with orders or plans under way. */
+  readonly actor: "starting" | "connecting" | "unsettled" | "settled";
 }
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running = new Map<AccountId, Running>();
-  readonly #followersOf = new Map<AccountId, Set<FollowerActor>>();
-  #reader: TickReader | null = null;
+  readonly #routes: TickRoutes;
+  #configured = new Configured({ accounts: [], links: [], parked: new Map() });
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#routes = new TickRoutes(options.clock);
   }
 
   /** Where new followers read the masters' state of the moment. */
   attach(reader: TickReader): void {
-    this.#reader = reader;
+    this.#routes.attach(reader);
   }
 
   get followers(): readonly FollowerActor[] {
     return [...this.#running.values()].flatMap(({ actor }) => (actor instanceof FollowerActor ? [actor] : []));
   }
 
+  /** What became of each account that this node holds. */
+  states(): readonly AccountState[] {
+    return [...this.#running].map(([account, { permit, actor }]) => ({
+      account,
+      role: this.configured(account)?.role ?? null,
+      epoch: permit.epoch,
+      actor: actor === null ? "starting" : !actor.connected ? "connecting" : actor instanceof FollowerActor && !actor.settled ? "unsettled" : "settled",
+    }));
+  }
+
+  /** What is configured now. Said before the first account is acquired, and whenever it may have changed. */
+  configure(state: Pick<DirectoryState, "accounts" | "links" | "parked">): void {
+    const before = this.#configured;
+    this.#configured = new Configured(state);
+    for (const running of [...this.#running.values()]) this.#reconfigure(running, before);
+  }
+
+  /** As far as is known; also one that this node does not hold. */
+  configured(id: AccountId): Account | null {
+    return this.#configured.account(id);
+  }
+
   async acquire(held: HeldAccount, slot: number): Promise<void> {
-    const account = this.#options.accounts.get(held.account);
-    if (account === undefined || this.#running.has(held.account)) return;
-    const running: Running = { permit: { slot, epoch: held.epoch }, numbers: new Counter(), actor: null, failures: 0, failedAtMs: 0 };
-    this.#running.set(account.id, running);
-    await this.#make(account, running);
+    if (this.#running.has(held.account)) return;
+    const permit: Permit = { slot, epoch: held.epoch };
+    const running: Running = { id: held.account, permit, numbers: new Counter(), account: null, actor: null, round: 0, ended: Promise.resolve(), letGo: false, failures: 0, failedAtMs: 0 };
+    this.#running.set(held.account, running);
+    const account = this.#configured.served(held.account);
+    if (account === null) return this.#options.onUnknown(); // (4)
+    await this.#makeAnew(running, account);
   }
 
   async lose(id: AccountId, drain = true): Promise<void> {
@@ -108,119 +157,153 @@ export class Supervisor {
   }
 
   onTick(tick: Tick, readAtMs: number): void {
-    const readAtWallMs = this.#options.clock.wallMs() as WallMs;
-    for (const follower of this.#followersOf.get(tick.master) ?? []) {
-      if (follower.tell({ kind: "tick", tick, readAtMs, readAtWallMs }) !== "full") continue;
-      follower.tellSystem({ kind: "master_unsynced", master: tick.master });
-      const fold = this.#reader?.foldOf(tick.master) ?? null;
-      if (fold !== null) this.#tellBook(follower, tick.master, fold);
-    }
+    this.#routes.onTick(tick, readAtMs);
   }
 
   onAlive(master: AccountId, clock: ClockReading): void {
-    for (const follower of this.#followersOf.get(master) ?? []) follower.tellSystem({ kind: "alive", master, clock });
+    this.#routes.onAlive(master, clock);
   }
 
   onBook(master: AccountId, fold: MasterFold): void {
-    for (const follower of this.#followersOf.get(master) ?? []) this.#tellBook(follower, master, fold);
+    this.#routes.onBook(master, fold);
   }
 
   onUnsynced(master: AccountId): void {
-    for (const follower of this.#followersOf.get(master) ?? []) follower.tellSystem({ kind: "master_unsynced", master });
+    this.#routes.onUnsynced(master);
   }
 
-  async #make(account: Account, running: Running): Promise<void> {
+  #reconfigure(running: Running, before: Configured): void {
+    const account = this.#configured.served(running.id);
+    if (account === null) return this.#letGo(running); // (4)
+    const { account: made, actor } = running;
+    if (made === null || made.broker !== account.broker || made.credentialsRef !== account.credentialsRef) return void this.#makeAnew(running, account); // (3)
+    // One that is being made takes the links of the moment.
+    if (!(actor instanceof FollowerActor)) return;
+    const links = this.#configured.linksOf(running.id);
+    actor.tellSystem({ kind: "links", links });
+    this.#routes.add(actor, links.filter(({ id }) => !before.hasLink(id)).map(({ master }) => master));
+  }
+
+  #letGo(running: Running): void {
+    if (running.letGo) return;
+    running.letGo = true;
+    this.#options.logger.info({ account: running.id }, "account let go: it is switched off or parked");
+    this.#options.onLetGo(running.id);
+  }
+
+  async #makeAnew(running: Running, account: Account): Promise<void> {
+    running.account = account;
+    const round = ++running.round;
+    await this.#end(running);
+    await this.#make(running, account, round);
+  }
+
+  #counts(running: Running, round: number): boolean {
+    return this.#running.get(running.id) === running && running.round === round;
+  }
+
+  async #make(running: Running, account: Account, round: number): Promise<void> {
+    if (!this.#counts(running, round)) return;
     try {
-      const actor = account.role === "master" ? this.#master(account, running) : await this.#follower(account, running);
-      if (this.#running.get(account.id) !== running) return void (await actor.stop());
+      const rows = account.role === "follower" ? await this.#options.pairs.rowsOf(account.id) : [];
+      if (!this.#counts(running, round)) return;
+      const actor = account.role === "master" ? this.#master(account, running, round) : this.#follower(account, running, round, rows);
       running.actor = actor;
-      if (actor instanceof FollowerActor) this.#subscribe(actor);
+      if (actor instanceof FollowerActor) this.#routes.add(actor, this.#configured.linksOf(account.id).map(({ master }) => master));
       actor.start();
     } catch (error) {
-      if (isLockstepError(error) && error.retry === "later") this.#later(account, running, error);
-      else this.#failed(account, running, error);
+      if (isLockstepError(error) && error.retry === "later") this.#later(running, account, round, error);
+      else this.#failed(running, account, round, error);
     }
   }
 
-  #later(account: Account, running: Running, error: unknown): void {
+  #later(running: Running, account: Account, round: number, error: unknown): void {
     const { logger, clock } = this.#options;
     logger.warn({ account: account.id, error: messageOf(error) }, "actor not made yet");
-    clock.after(RESTART_PAUSE_MS, () => {
-      if (this.#running.get(account.id) === running) void this.#make(account, running);
-    });
+    clock.after(RESTART_PAUSE_MS, () => void this.#make(running, account, round));
   }
 
-  #master(account: Account, running: Running): MasterActor {
-    const { openSession, producer, topics, partitions, clock, logger, masterLimits } = this.#options;
+  #master(account: Account, running: Running, round: number): MasterActor {
+    const { openSession, masterLimits } = this.#options;
     return new MasterActor({
+      ...this.#options,
       account,
       epoch: running.permit.epoch,
       seqs: running.numbers,
       session: openSession(account, running.permit),
-      producer,
-      topics,
-      partitions,
-      clock,
-      logger,
       limits: masterLimits,
-      onFailure: (error) => this.#failed(account, running, error),
+      onFailure: (error) => this.#failed(running, account, round, error),
+      onLoginRefused: (reason) => this.#refused(running, account, round, reason),
     });
   }
 
-  async #follower(account: Account, running: Running): Promise<FollowerActor> {
-    const { openSession, followerLimits, links, pairs } = this.#options;
-    const rows = await pairs.rowsOf(account.id);
+  #follower(account: Account, running: Running, round: number, rows: readonly PairRow[]): FollowerActor {
+    const { openSession, followerLimits } = this.#options;
     return new FollowerActor({
       ...this.#options,
       account,
       permit: running.permit,
       numbers: running.numbers,
-      links: links.filter((link) => link.follower === account.id),
+      links: this.#configured.linksOf(account.id),
       rows,
       session: openSession(account, running.permit),
       limits: followerLimits,
-      onFailure: (error) => this.#failed(account, running, error),
+      onFailure: (error) => this.#failed(running, account, round, error),
+      onLoginRefused: (reason) => this.#refused(running, account, round, reason),
     });
   }
 
-  #subscribe(follower: FollowerActor): void {
-    for (const link of this.#options.links) {
-      if (link.follower !== follower.account.id) continue;
-      const followers = this.#followersOf.get(link.master) ?? new Set();
-      this.#followersOf.set(link.master, followers.add(follower));
-      const fold = this.#reader?.foldOf(link.master) ?? null;
-      if (fold !== null) this.#tellBook(follower, link.master, fold);
-    }
-  }
-
-  #tellBook(follower: FollowerActor, master: AccountId, fold: MasterFold): void {
-    const targets = new Map<Ticket, LiveTarget>();
-    for (const [masterTicket, position] of fold.positions) targets.set(masterTicket, { kind: "position", position });
-    for (const [masterTicket, pending] of fold.pendings) targets.set(masterTicket, { kind: "pending", pending });
-    follower.tellSystem({ kind: "book", master, targets, version: { epoch: fold.epoch, seq: fold.seq }, clock: fold.clock });
-  }
-
-  #failed(account: Account, running: Running, error: unknown): void {
+  #failed(running: Running, account: Account, round: number, error: unknown): void {
     const { logger, metrics, clock, onGivenUp } = this.#options;
-    if (this.#running.get(account.id) !== running) return;
+    if (!this.#counts(running, round)) return;
     const nowMs = clock.monotonicMs();
     if (nowMs - running.failedAtMs > HEALTHY_MS) running.failures = 0;
     running.failedAtMs = nowMs;
     running.failures++;
     metrics.count("actor_restarts");
     logger.error({ account: account.id, failures: running.failures, error: messageOf(error), stack: error instanceof Error ? error.stack : null }, "actor failed");
+    const next = ++running.round;
     const ended = this.#end(running);
     if (running.failures > RESTARTS) return onGivenUp(account.id);
-    clock.after(RESTART_PAUSE_MS * running.failures, () => {
-      if (this.#running.get(account.id) === running) void ended.then(() => this.#make(account, running));
-    });
+    clock.after(RESTART_PAUSE_MS * running.failures, () => void ended.then(() => this.#make(running, account, next)));
   }
 
-  async #end(running: Running, drain = true): Promise<void> {
-    const actor = running.actor;
+  /** Invariant 5. */
+  #refused(running: Running, account: Account, round: number, reason: string): void {
+    if (!this.#counts(running, round)) return;
+    this.#options.logger.error({ account: account.id, reason }, "login refused: the account is parked until it is applied again");
+    this.#park(running, account, round, reason);
+  }
+
+  #park(running: Running, account: Account, round: number, reason: string): void {
+    const { park, logger, clock, onUnknown } = this.#options;
+    if (!this.#counts(running, round)) return;
+    park(account, running.permit.epoch, reason).then(
+      (parked) => {
+        if (!this.#counts(running, round)) return;
+        // Somebody has changed how it is reached meanwhile: that is tried instead.
+        if (!parked) running.account = null;
+        if (!parked) return onUnknown();
+        this.#configured.park(account.id);
+        this.#letGo(running);
+      },
+      (error: unknown) => {
+        logger.warn({ account: account.id, error: messageOf(error) }, "account not parked yet");
+        clock.after(RESTART_PAUSE_MS, () => this.#park(running, account, round, reason));
+      },
+    );
+  }
+
+  #end(running: Running, drain = true): Promise<void> {
+    const { actor } = running;
     running.actor = null;
-    if (actor === null) return;
-    if (actor instanceof FollowerActor) for (const followers of this.#followersOf.values()) followers.delete(actor);
+    if (actor === null) return running.ended;
+    if (actor instanceof FollowerActor) this.#routes.remove(actor);
+    running.ended = Promise.all([running.ended, this.#stopped(actor, drain)]).then(() => undefined);
+    return running.ended;
+  }
+
+  async #stopped(actor: FollowerActor | MasterActor, drain: boolean): Promise<void> {
     try {
       await (actor instanceof FollowerActor ? actor.stop(drain) : actor.stop());
     } catch (error) {

@@ -9,13 +9,15 @@ export type SessionEvent =
   /** Logged in and loaded. `snapshot` may still be unsynced. */
   | { readonly kind: "connected"; readonly snapshot: AccountSnapshot }
   | { readonly kind: "disconnected"; readonly detail: string }
+  /** The broker refused the login: the last event, nothing is tried again. Brokers lock accounts for repeating it. */
+  | { readonly kind: "refused"; readonly detail: string }
   /** `callbackAtMs`: our wall clock when the broker's callback came. */
   | { readonly kind: "changed"; readonly change: AccountChange; readonly callbackAtMs: number };
 
 export interface BrokerSession {
   readonly account: AccountId;
   readonly platform: Platform;
-  /** Starts connecting, and reconnects by itself until `close`. Events come after it. */
+  /** Starts connecting, and reconnects by itself until `close` or a refused login. Events come after it. */
   open(onEvent: (event: SessionEvent) => void): void;
   /** As the broker spells them; case decides only where two differ by nothing else. */
   spec(symbol: SymbolName): SymbolSpec | null;

@@ -4,6 +4,7 @@
 import { STEADY, type LeaseProfile } from "../../actors/core/leaseProfile.ts";
 import type { FollowerActor } from "../../actors/shell/followerActor.ts";
 import type { FollowerLimits } from "../../actors/shell/followerTypes.ts";
+import { DirectoryWatch } from "../../actors/shell/directoryWatch.ts";
 import { EventSink } from "../../actors/shell/eventSink.ts";
 import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
 import { Supervisor } from "../../actors/shell/supervisor.ts";
@@ -17,7 +18,7 @@ import { accountId, bootId, cellId, linkId, magic, nodeId, type AccountId, type 
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
 import type { CounterName, Metrics, OwnTime } from "../../protocol/ports/metrics.ts";
-import type { Identity, PairStore, Registry } from "../../protocol/ports/storage.ts";
+import type { Directory, Identity, PairStore, Registry } from "../../protocol/ports/storage.ts";
 import type { Platform, SymbolSpec } from "../../protocol/trades.ts";
 import { topicName, topicSpecs, tickGroup, writersGroup } from "../../protocol/topics.ts";
 import { LOT, type VolumeUnits } from "../../protocol/units.ts";
@@ -50,6 +51,7 @@ export interface CellOptions {
   readonly limits?: Partial<FollowerLimits>;
   readonly lease?: LeaseProfile;
   readonly wrapPairs?: (pairs: PairStore) => PairStore;
+  readonly wrapDirectory?: (directory: Directory) => Directory;
   readonly wrapRegistry?: (registry: Registry) => Registry;
   readonly wrapProducer?: (producer: Producer) => Producer;
   /** Accepted and unsettled records of each producer, and events that wait for it. */
@@ -150,6 +152,7 @@ export class Node {
   readonly reader: TickReader;
   readonly writer: WriterActor;
   readonly keeper: LeaseKeeper;
+  readonly watch: DirectoryWatch;
   readonly log: MemoryLog;
   readonly givenUp: AccountId[] = [];
   readonly crashes: Error[] = [];
@@ -170,16 +173,16 @@ export class Node {
     const topics = { ticks: topicName(CELL, "master-ticks"), books: topicName(CELL, "master-books") };
     const buffered = options.buffered ?? 1_000;
     const onCrash = (error: Error): void => void this.crashes.push(error);
-    const producer = (): Producer => (options.wrapProducer ?? ((made) => made))(this.log.producer({ maxBuffered: buffered }));
+    const producer = (): Producer => (options.wrapProducer ?? ((made) => made))(this.log.producer({ maxBuffered: buffered, delivery: "critical" }));
+    const directory = options.wrapDirectory?.(storage.directory) ?? storage.directory;
     const pairs = options.wrapPairs?.(storage.pairs) ?? storage.pairs;
     const events = new EventSink({ producer: producer(), topic: topicName(CELL, "pair-events"), partitions: PARTITIONS, clock, metrics, capacity: buffered, retryMs: 50 });
     this.supervisor = new Supervisor({
-      accounts: world.accounts,
-      links: world.links,
       openSession: (account) => this.#openSession(account.id),
       gate: this.gate,
       events,
       pairs,
+      park: directory.park,
       producer: producer(),
       topics,
       partitions: PARTITIONS,
@@ -190,7 +193,10 @@ export class Node {
       followerLimits: { parallelism: 16, mailboxCapacity: 1_000, settleMs: 30_000, reconcileEveryMs: 60_000, ...options.limits },
       masterLimits: { mailboxCapacity: 1_000, heartbeatMs: 5_000, bookDelayMs: 400 },
       onGivenUp: (account) => void this.givenUp.push(account),
+      onLetGo: (account) => void this.keeper.handBack(account),
+      onUnknown: () => this.watch.ask(),
     });
+    this.watch = new DirectoryWatch({ directory, clock, logger, everyMs: 1_000, onState: (state) => this.supervisor.configure(state) });
     const handlers = {
       onTick: this.supervisor.onTick.bind(this.supervisor),
       onBook: this.supervisor.onBook.bind(this.supervisor),
@@ -224,6 +230,7 @@ export class Node {
     const { clock } = this.outside;
     await elapsed(clock, this.reader.start());
     await elapsed(clock, this.writer.start());
+    await elapsed(clock, this.watch.start());
     await elapsed(clock, this.keeper.start());
     await clock.until(() => this.settled);
   }
@@ -238,6 +245,7 @@ export class Node {
 
   async stop(): Promise<void> {
     const { clock } = this.outside;
+    this.watch.stop();
     await elapsed(clock, this.keeper.drain());
     await elapsed(clock, this.reader.stop());
     await elapsed(clock, this.writer.stop());

@@ -52,6 +52,10 @@ export class ModelBroker {
   readonly bornAs = new Map<Ticket, string>();
   /** Magic and comment of every trade that was opened or placed while another of the same stood. */
   readonly doubles: string[] = [];
+  /** Why it refuses logins; null: it does not. */
+  refusesLogins: string | null = null;
+  /** How often a session tried to log in. */
+  logins = 0;
   onChange: (change: AccountChange) => void = () => undefined;
   #lastTicket: number;
 

@@ -177,6 +177,9 @@ export class ModelSession implements BrokerSession {
   #connect(): void {
     this.#options.clock.after(this.#delay(10), () => {
       if (this.#closed || this.#connected) return;
+      const { broker } = this.#options;
+      broker.logins++;
+      if (broker.refusesLogins !== null) return this.#onEvent?.({ kind: "refused", detail: broker.refusesLogins });
       this.#connected = true;
       const snapshot = this.#synced();
       this.#tell(() => this.#onEvent?.({ kind: "connected", snapshot }));

@@ -63,14 +63,15 @@ function acting(mailboxCapacity = 10) {
   const producer = new HandProducer();
   const account = { id: session.account, role: "master", platform: "mt4", broker: "model:1", login: 1, credentialsRef: "env:NONE", enabled: true } as const;
   const failures: unknown[] = [];
+  const refusals: string[] = [];
   const actor = new MasterActor({
     account, epoch: 1 as Epoch, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
-    limits: { mailboxCapacity, heartbeatMs: 5_000, bookDelayMs: 400 }, onFailure: (error) => failures.push(error),
+    limits: { mailboxCapacity, heartbeatMs: 5_000, bookDelayMs: 400 }, onFailure: (error) => failures.push(error), onLoginRefused: (reason) => refusals.push(reason),
   });
   actor.start();
   const connected = (more: Partial<AccountSnapshot> = {}) => session.tell({ kind: "connected", snapshot: snapshot(more) });
   const opened = (number: number) => session.tell({ kind: "changed", change: { kind: "position_opened", brokerMs: brokerMs(0), position: own(number) }, callbackAtMs: 0 });
-  return { clock, session, producer, actor, failures, connected, opened };
+  return { clock, session, producer, actor, failures, refusals, connected, opened };
 }
 
 const own = (number: number, more: Partial<Position> = {}): Position => position({ ticket: ticket(number), comment: "", ...more });
@@ -223,4 +224,10 @@ test("after a stop nothing is told and no timer is left", async () => {
   run.opened(2);
   await run.clock.advance(60_000);
   assert.deepEqual([run.producer.written, run.clock.pending, run.failures], [["book 1: ", "tick 2 opened"], 0, []]);
+});
+
+test("a refused login is handed on, and no tick is made of it", () => {
+  const { session, producer, refusals, failures } = acting();
+  session.tell({ kind: "refused", detail: "invalid password" });
+  assert.deepEqual([refusals, failures, producer.written], [["invalid password"], [], []]);
 });
