@@ -22,7 +22,7 @@ import { javaOptions, logProperties, portsOf, serverJavaOptions, serverPropertie
 
 const POLL_MS = 50;
 /** A server that recovers after a crash may need long. */
-const START_LIMIT_MS = 90_000;
+const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 20_000;
 const KILL_LIMIT_MS = 10_000;
 const START_ATTEMPTS = 5;

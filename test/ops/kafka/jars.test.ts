@@ -1,15 +1,17 @@
 // Owns fetching Kafka's jars: once, whole or not at all. A script stands in for Maven.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { chmod, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../../ops/clock.ts";
 import { jarsFolder, kafkaJars } from "../../../ops/kafka/jars.ts";
+import { CLONE_FOLDER } from "../../../ops/local/stateFolder.ts";
 import { eventually } from "../../support/postgres.ts";
-import { isRunning } from "../../support/processes.ts";
+import { ended, isRunning } from "../../support/processes.ts";
 import { silent } from "../../support/silent.ts";
-import { sandbox } from "./members.ts";
+import { MEMBER, sandbox } from "./members.ts";
 
 /** A Maven that makes two jars, notes its calls, and does what `then` says. */
 async function scripted(t: TestContext, then = "") {
@@ -56,13 +58,15 @@ test("a fetch that failed says why and is not used; the next one is", async (t) 
   assert.equal((await maven.names()).length, 1);
 });
 
-test("a Maven whose Lockstep was killed is ended by the next fetch", async (t) => {
+test("a Maven whose Lockstep was killed is ended by the next fetch, and what it left is removed", async (t) => {
   const maven = await scripted(t, "while :; do sleep 1; done");
-  const abandoned = maven.fetch().catch((error: unknown) => error);
+  const victim = spawn(process.execPath, ["--import", "tsx", MEMBER], { cwd: CLONE_FOLDER, env: { PATH: `${maven.box.base}:${process.env["PATH"]}`, LOCKSTEP_STATE_DIR: maven.box.base }, stdio: "ignore" });
   await eventually("it fetches", async () => (await maven.calls()).length === 1);
-  const [pid] = (await maven.calls()).map(Number);
-  assert.ok(pid);
-  process.kill(pid, "SIGKILL");
-  assert.match(String(await abandoned), /could not fetch Kafka \(SIGKILL\)/);
+  await ended(victim, () => victim.kill("SIGKILL"));
+  const pid = Number((await maven.calls())[0]);
+  assert.equal(isRunning(pid), true);
+  await maven.behave("");
+  await maven.fetch();
   assert.equal(isRunning(pid), false);
+  assert.equal((await maven.names()).length, 1);
 });

@@ -17,7 +17,7 @@ import { borrowJars } from "../../support/kafkaJars.ts";
 import { ended, firstLine } from "../../support/processes.ts";
 import { silent } from "../../support/silent.ts";
 
-const MEMBER = fileURLToPath(new URL("./member.ts", import.meta.url));
+export const MEMBER = fileURLToPath(new URL("./member.ts", import.meta.url));
 
 export interface Member {
   /** What it said; null when it ended without a word. */
