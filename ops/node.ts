@@ -3,6 +3,7 @@
 // 1. Start in the order of dependence, stop in the reverse: readers before what they feed. A stop
 //    begins with the lease keeper, which ends each actor and gives its account back by itself.
 
+import { LoginPacer } from "../actors/drivers/loginPacer.ts";
 import { Mt4Session } from "../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../actors/drivers/mt5Session.ts";
 import { Executor } from "../actors/executor/executor.ts";
@@ -12,6 +13,7 @@ import type { ExecutorSizes } from "../actors/executor/sizes.ts";
 import { DirectoryWatch } from "../actors/shell/directoryWatch.ts";
 import { EventSink } from "../actors/shell/eventSink.ts";
 import { LeaseKeeper } from "../actors/shell/leaseKeeper.ts";
+import { LogWatch } from "../actors/shell/logWatch.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { WriterActor } from "../actors/shell/writerActor.ts";
@@ -28,7 +30,7 @@ import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topi
 import { resolveCredentials, type Environment } from "./credentials.ts";
 import { Ends } from "./ends.ts";
 import { checkNodeLimits, type NodeLimits } from "./nodeLimits.ts";
-import { LOG_SILENT_LIMIT_MS, type NodeState } from "./nodeState.ts";
+import { LOG_CUT_OFF_MS, LOG_SILENT_MS, type NodeState } from "./nodeState.ts";
 
 export interface NodeOptions {
   readonly cell: CellId;
@@ -147,7 +149,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     ...options,
     profile: limits.lease,
     gate,
-    report: () => ({ logOk: logOk(), capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
+    report: () => ({ logOk: logWatch.ok, capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
     platformOf: (account) => supervisor.configured(account)?.platform ?? null,
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
     onLost: (account) => void supervisor.lose(account),
@@ -167,16 +169,24 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     await events.flush();
     await masterProducer.flush();
   };
-  const silentMs = (): number | null => (reader.fetchedAtMs === null ? null : clock.monotonicMs() - reader.fetchedAtMs);
-  const logOk = (): boolean => (silentMs() ?? Number.POSITIVE_INFINITY) < LOG_SILENT_LIMIT_MS;
+  const logWatch = new LogWatch({
+    heardAtMs: () => [reader.fetchedAtMs, writer.fetchedAtMs],
+    othersLogOk: () => keeper.othersLogOk,
+    clock,
+    logger,
+    silentMs: LOG_SILENT_MS,
+    cutOffMs: LOG_CUT_OFF_MS,
+    onCutOff: options.onFatal,
+  });
   const state = (): NodeState => ({
     fenced: !gate.lifted,
     leaseLeftMs: gate.leftMs(),
     accounts: supervisor.states(),
     masters: reader.counts().masters,
     mastersSynced: reader.counts().synced,
-    logSilentMs: silentMs(),
-    logOk: logOk(),
+    logSilentMs: logWatch.silenceMs,
+    logOk: logWatch.ok,
+    blockedPartitions: writer.blockedPartitions,
     rowsWaitingMs: writer.writingSinceMs === null ? null : clock.monotonicMs() - writer.writingSinceMs,
     executor: executor.counts(),
   });
@@ -185,6 +195,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   await writer.start();
   ends.add(() => reader.stop());
   await reader.start();
+  ends.add(async () => logWatch.stop());
+  logWatch.start();
   ends.add(async () => watch.stop());
   await watch.start();
   ends.add(() => flushed(flush, clock));
@@ -204,6 +216,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     async kill() {
       keeper.abandon();
       watch.stop();
+      logWatch.stop();
       await supervisor.stop(false);
       await executor.stop();
       // They end their timers and retries in this turn; the log may never answer, as after its own death.
@@ -221,9 +234,12 @@ function flushed(flush: () => Promise<void>, clock: Clock): Promise<void> {
 }
 
 function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate, sessions: Map<AccountId, Mt4Session | Mt5Session>): SupervisorOptions["openSession"] {
-  const { clock, random, logger: log, limits, wrapSession = (session) => session } = options;
-  return (account) => {
-    const shared = { account, password: resolveCredentials(account.credentialsRef, options.env), limits: limits.session, clock, random, log };
+  const { me, clock, random, logger: log, limits, wrapSession = (session) => session } = options;
+  const pacer = new LoginPacer(clock, limits.logins);
+  return (account, permit) => {
+    const password = resolveCredentials(account.credentialsRef, options.env);
+    // The broker's own record then shows which owner an order came from.
+    const shared = { account, password, client: `${me.node}/${me.boot}#${permit.epoch}`, limits: limits.session, pacer, clock, random, log };
     // A master is only listened to.
     const parallelism = account.role === "master" ? 0 : limits.follower.parallelism;
     const session = account.platform === "mt4" ? new Mt4Session({ ...shared, executor, parallelism }) : new Mt5Session({ ...shared, gate });

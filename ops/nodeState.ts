@@ -15,16 +15,20 @@ export interface NodeState {
   /** Masters heard of, and how many of them are known to their last tick. */
   readonly masters: number;
   readonly mastersSynced: number;
-  /** Since the log last answered; null before it ever did. */
+  /** For how long the log has not answered; null while it is not watched yet. */
   readonly logSilentMs: number | null;
   readonly logOk: boolean;
   /** How long the rows at hand have been waiting for the database; null when none are. */
   readonly rowsWaitingMs: number | null;
+  /** Partitions whose next event only a newer release can read. */
+  readonly blockedPartitions: readonly number[];
   readonly executor: ExecutorCounts;
 }
 
 /** As long as the log may be silent: a fetch without news is answered within a second or so. */
-export const LOG_SILENT_LIMIT_MS = 30_000;
+export const LOG_SILENT_MS = 8_000;
+/** Then a node that alone does not hear of it ends. Longer than the above and a renewal: by then all rows say whether they reach it. */
+export const LOG_CUT_OFF_MS = 30_000;
 const ROWS_WAITING_LIMIT_MS = 15_000;
 
 /** Why a node is not ready; none: it is. `state` is null while it starts. */
@@ -35,6 +39,7 @@ export function notReady(state: NodeState | null, databaseOk: boolean, draining:
   const reasons = [
     state.fenced ? "fenced: this node cannot prove its lease" : null,
     state.logOk ? null : `log: silent for ${seconds(state.logSilentMs)}`,
+    state.blockedPartitions.length === 0 ? null : `writer: partitions ${state.blockedPartitions.join(", ")} hold events of a newer release`,
     state.rowsWaitingMs !== null && state.rowsWaitingMs > ROWS_WAITING_LIMIT_MS ? `writer: rows have been waiting for ${seconds(state.rowsWaitingMs)}` : null,
   ];
   return [...reasons.filter((reason) => reason !== null), ...database];
