@@ -21,6 +21,7 @@ const load = {
   kafka: async () => import("./commands/kafka.ts"),
   node: async () => (await import("./commands/node.ts")).nodeCommand,
   postgres: async () => (await import("./commands/postgres.ts")).postgresCommand,
+  status: async () => (await import("./commands/status.ts")).statusCommand,
   statement: async () => (await import("./commands/statement.ts")).statementCommand,
 };
 
@@ -63,6 +64,7 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--speed <x>", "seconds of the statement in one second, or max: no pause at all, so that most trades are over before anybody can copy them; default: the whole in about half a minute")
     .option("--chaos", "sessions are kicked, answers lost, copies closed by hand, the copier's state thrown away twice")
     .option("--seed <n>", "what goes wrong under --chaos", "1")
+    .option("--kafka", "the event log is a real Kafka (KAFKA_BROKERS, else a local one) instead of the in-memory one")
     .option("--json", "one JSON object on standard output")
     .action(async (options: DemoCommandOptions) => exit(await (await load.demo())(options, args)));
 
@@ -94,6 +96,13 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
   withSettings(program.command("node"))
     .description("runs one node of the cluster until it is told to stop; each option is a setting, which the environment or a file may give as well")
     .action(async (options: SettingOptions) => exit(await (await load.node())(options)));
+
+  withSettings(program.command("status"), ["cell", "databaseUrl", "kafkaBrokers", "stateDir"])
+    .description("says who owns which account, which nodes live, how far the writers are behind and what was skipped; no node has to run")
+    .option("--json", "one JSON object on standard output")
+    .action(async (options: SettingOptions & { readonly json?: boolean }) =>
+      exit(await (await load.status())(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "error", file: null }), clock: systemClock })),
+    );
 
   program
     .command("postgres")

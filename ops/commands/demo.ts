@@ -21,6 +21,7 @@ export interface DemoCommandOptions {
   readonly speed?: string | undefined;
   readonly chaos?: boolean | undefined;
   readonly seed: string;
+  readonly kafka?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
@@ -47,7 +48,7 @@ export async function demoCommand(options: DemoCommandOptions, args: readonly st
   const logger = openLogger({ level: "info", file: join(folder, "lockstep.log") });
   const show = progressOn(process.stderr);
   try {
-    const report = await runDemo({ statement, followers, speed, chaosSeed, folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
+    const report = await runDemo({ statement, followers, speed, chaosSeed, log: options.kafka === true ? "kafka" : "memory", folder: join(folder, "runs"), env: process.env, clock: systemClock, random: systemRandom, logger, onProgress: show.progress, interrupt: ending.signal });
     show.end();
     process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${demoText(report)}\n`);
     if (report.verdict !== "ok") process.stderr.write(`the brokers' logs of this run are in the newest folder of ${join(folder, "runs")}\n`);

@@ -1,15 +1,15 @@
-// Owns the copier of a demo: a whole node on an in-memory log, which can be thrown away with all
-// its state and started anew from the database and the brokers alone.
+// Owns the copier of a demo: a whole node, which can be thrown away with all its state and started
+// anew from the database, the brokers and what its log has kept.
 
-import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
-import { MemoryLog } from "../../log/memory/memoryLog.ts";
 import { LockstepError } from "../../protocol/errors.ts";
 import { bootId, nodeId } from "../../protocol/ids.ts";
 import { topicName, writersGroup } from "../../protocol/topics.ts";
 import { pause } from "../pause.ts";
+import type { MortalLog } from "./demoLog.ts";
 import { startNode, type NodeOptions, type RunningNode } from "../node.ts";
 
 export interface CopierOptions extends Omit<NodeOptions, "log" | "me" | "onFatal"> {
+  readonly openLog: () => MortalLog;
   /** Names the boots of this run. */
   readonly run: string;
   readonly followers: number;
@@ -34,7 +34,7 @@ export class Copier {
   readonly outages: Outage[] = [];
   readonly #options: CopierOptions;
   #boots = 0;
-  #log: MemoryLog | null = null;
+  #log: MortalLog | null = null;
   #node: RunningNode | null = null;
   #fatal: Error | null = null;
 
@@ -45,7 +45,7 @@ export class Copier {
   /** Resolves when every follower is connected and reconciled. @throws LockstepError `unreachable` when that takes too long */
   async start(): Promise<void> {
     const { clock } = this.#options;
-    this.#log = new MemoryLog({ clock, limits: MEMORY_LOG_LIMITS });
+    this.#log = this.#options.openLog();
     this.#node = await startNode({ ...this.#options, log: this.#log, me: this.#me(), onFatal: (error) => void (this.#fatal ??= error) });
     const limitMs = clock.monotonicMs() + START_LIMIT_MS;
     while (!this.#isReady()) {

@@ -1,7 +1,7 @@
 // Owns the main job in one process: a statement's trades happen on a simulated master, followers
 // copy them through the real path, and an independent checker reads the brokers' own log.
 //
-// 1. The copier is the same node that runs in a cluster; only the log is the in-memory one.
+// 1. The copier is the same node that runs in a cluster; the log is the in-memory one, or Kafka.
 // 2. Whatever happens, nothing is left running.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
@@ -27,6 +27,7 @@ import { checkDemo } from "./check/checkDemo.ts";
 import { readBrokerLog } from "./brokerLogFile.ts";
 import { Copier, type Outage } from "./copier.ts";
 import { DemoMetrics, WARM_UP_TRADES } from "./ownTime.ts";
+import { kafkaDemoLog, memoryDemoLog } from "./demoLog.ts";
 import { pace, type Speed } from "./pace.ts";
 import { demoReport, type DemoReport } from "./report.ts";
 import { scriptOf } from "./script.ts";
@@ -38,6 +39,7 @@ export interface DemoOptions {
   readonly speed: Speed;
   /** The seed of what goes wrong, and the copier's state thrown away twice; null: nothing goes wrong. */
   readonly chaosSeed: number | null;
+  readonly log: "memory" | "kafka";
   /** Where the brokers' logs of the last runs are kept. */
   readonly folder: string;
   readonly env: Environment;
@@ -107,6 +109,8 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
     ends.add(() => storage.close());
     const logFile = join(folder, "broker.jsonl");
     await forgetCells(connections, CELLS, FORGOTTEN_AFTER_MS);
+    const log = await (options.log === "kafka" ? kafkaDemoLog : memoryDemoLog)({ cell, partitions: PARTITIONS, env, clock, logger });
+    ends.add(() => log.close());
     const story = new Story();
     const opened = await Stage.open({ cast, scenes, offsetsMs: pace(scenes, options.speed), logFile, chaosSeed: options.chaosSeed }, (played) => {
       progress("playing", played);
@@ -121,6 +125,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
       followers: cast.followers.length,
       partitions: PARTITIONS,
       ...storage,
+      openLog: () => log.open(),
       executor: demoExecutor(options.followers),
       limits: options.chaosSeed === null ? LIMITS : CHAOS_LIMITS,
       env: { ...env, ...CREDENTIALS },

@@ -40,6 +40,7 @@ async function demoWith(wrapSession?: (session: BrokerSession) => BrokerSession)
     logger: recordingLogger(),
     onProgress: () => undefined,
     chaosSeed: null,
+    log: "memory",
     ...(wrapSession === undefined ? {} : { wrapSession }),
   });
 }
