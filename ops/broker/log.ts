@@ -64,13 +64,17 @@ export type BrokerLogFact =
       readonly company: string;
       readonly symbols: readonly BrokerSymbol[];
     }
-  /** Somebody tried to log in. `account` is null where nobody has that login; `refused` is null when it was let in. */
+  /**
+   * Somebody tried to log in. `account` is null where nobody has that login; `client` is how the client named itself, null
+   * where it did not; `refused` is null when it was let in.
+   */
   | {
       readonly kind: "login";
       readonly account: AccountId | null;
       readonly connection: number;
       readonly login: number;
       readonly channel: "session" | "call";
+      readonly client: string | null;
       readonly refused: string | null;
     }
   /** A connection ended. `account` is null when it never logged in. */

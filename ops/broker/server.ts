@@ -166,10 +166,10 @@ export class BrokerServer {
     this.#connections.add(new Connection(socket, this.#connectionCount, this.#owner, this.#options.clock, this.#options));
   }
 
-  #login(connection: Connection, { id, login, password, channel }: Extract<WireRequest, { t: "login" }>): void {
+  #login(connection: Connection, { id, login, password, channel, client }: Extract<WireRequest, { t: "login" }>): void {
     if (connection.login !== null) return connection.fail(id, "malformed", "logged in already");
     const found = this.#byLogin.get(login);
-    const entry = { kind: "login", account: found?.account ?? null, connection: connection.number, login, channel } as const;
+    const entry = { kind: "login", account: found?.account ?? null, connection: connection.number, login, channel, client: client ?? null } as const;
     if (found === undefined || found.password !== password) {
       this.log.append({ ...entry, refused: found === undefined ? "no such login" : "wrong password" });
       return connection.fail(id, "bad_login", "no such login, or a wrong password");

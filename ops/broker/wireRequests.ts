@@ -10,7 +10,7 @@ import type { Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { PendingKind } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
-import type { WireErrorCode, WireRequest } from "../../protocol/wire.ts";
+import { MAX_CLIENT_CHARACTERS, type WireErrorCode, type WireRequest } from "../../protocol/wire.ts";
 
 export type ReadRequest =
   | { readonly kind: "read"; readonly request: WireRequest }
@@ -36,7 +36,7 @@ export function readRequest(message: Fields): ReadRequest {
 function requestOf(message: Fields, id: number): WireRequest | null {
   switch (message["t"]) {
     case "login":
-      return { t: "login", id, login: whole(message, "login"), password: text(message, "password"), channel: oneOf(message, "channel", ["session", "call"]) };
+      return { t: "login", id, login: whole(message, "login"), password: text(message, "password"), channel: oneOf(message, "channel", ["session", "call"]), ...client(message) };
     case "order": {
       const order = orderOf(map(message, "order"));
       return order === null ? null : { t: "order", id, order };
@@ -94,6 +94,13 @@ function text(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== "string") throw wrong(name, "a string", value);
   return value;
+}
+
+function client(login: Fields): { readonly client?: string } {
+  if (login["client"] === undefined || login["client"] === null) return {};
+  const name = text(login, "client");
+  if (name.length > MAX_CLIENT_CHARACTERS) throw wrong("client", `at most ${MAX_CLIENT_CHARACTERS} characters`, name);
+  return { client: name };
 }
 
 function flag(fields: Fields, name: string): boolean {

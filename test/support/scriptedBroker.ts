@@ -108,6 +108,8 @@ export interface AskedOrder {
 
 /** A broker of one account that logs in whoever knows the password. */
 export class ScriptedBroker {
+  /** How each login named itself. */
+  readonly clients: (string | null)[] = [];
   readonly platform: Platform;
   readonly account = "follower-1" as AccountId;
   readonly orders: AskedOrder[] = [];
@@ -169,6 +171,7 @@ export class ScriptedBroker {
   #handle(request: WireRequest, peer: Peer): void {
     switch (request.t) {
       case "login":
+        this.clients.push(request.client ?? null);
         if (request.password !== this.password) {
           peer.send({ t: "error", id: request.id, code: "bad_login", text: "wrong password" });
           peer.socket.end();

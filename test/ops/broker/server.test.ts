@@ -42,6 +42,25 @@ describe("logins", LIMIT, () => {
     });
   }
 
+  for (const [what, client, logged] of [["its name", "n1/boot#7", "n1/boot#7"], ["null where it has none", undefined, null]] as const) {
+    test(`how a client named itself is in the log: ${what}`, async (t) => {
+      const { port, sink } = await running(t);
+      const raw = await RawClient.connect(port);
+      raw.send({ t: "login", id: 1, login: 1, password: "one", channel: "session", ...(client === undefined ? {} : { client }) });
+      await raw.hear("welcome");
+      assert.deepEqual(entriesOf(sink, "login").map((entry) => entry.client), [logged]);
+      raw.socket.destroy();
+    });
+  }
+
+  test("a client's name beyond 160 characters is malformed", async (t) => {
+    const { port } = await running(t);
+    const client = await RawClient.connect(port);
+    client.send({ t: "login", id: 1, login: 1, password: "one", channel: "session", client: "x".repeat(161) });
+    assert.equal((await client.hear("error")).code, "malformed");
+    await client.closed();
+  });
+
   test("anything before a login is answered not_logged_in and closed", async (t) => {
     const { port } = await running(t);
     const client = await RawClient.connect(port);
