@@ -144,6 +144,16 @@ export function spreadCases(make: StorageFactory): void {
       assert.deepEqual((await cell.shares(bob)).map(({ share, mine, othersHaveRoom }) => [share, mine, othersHaveRoom]), [[2, 0, false], [0, 0, false]]);
     });
 
+    test("what does not divide evenly stays with whoever holds it", async (t) => {
+      const cell = await cellOf(t, 3);
+      await cell.live(bob);
+      await cell.takes(bob, { limit: 2 });
+      await cell.live(alice);
+      await cell.takes(alice);
+      assert.deepEqual((await cell.shares(bob)).map(({ share, mine }) => [share, mine]), [[2, 2]]);
+      assert.deepEqual((await cell.shares(alice)).map(({ share, mine }) => [share, mine]), [[1, 1]]);
+    });
+
     for (const [what, report] of [["is full", { capacity: 0 }], ["does not accept", { accepting: false }], ["does not serve the platform", { platforms: ["mt5"] }]] as [string, Partial<NodeReport>][]) {
       test(`a node that ${what} has no room`, async (t) => {
         const cell = await cellOf(t, 4);

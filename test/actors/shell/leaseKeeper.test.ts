@@ -61,7 +61,7 @@ class ScriptedRegistry implements Registry {
   }
 }
 
-function keeping({ capacity = 4, profile = STEADY }: { readonly capacity?: number; readonly profile?: LeaseProfile } = {}) {
+function keeping({ capacity = 4, profile = STEADY, handBackMs = 100 }: { readonly capacity?: number; readonly profile?: LeaseProfile; readonly handBackMs?: number } = {}) {
   const clock = new FakeScheduler(1);
   const registry = new ScriptedRegistry(clock);
   const gate = SharedGate.create(capacity, clock);
@@ -73,7 +73,7 @@ function keeping({ capacity = 4, profile = STEADY }: { readonly capacity?: numbe
     platformOf: () => "mt4",
     onHandBack: async (account) => {
       told.push(`draining ${account}`);
-      await new Promise<void>((resolve) => void clock.after(100, resolve));
+      await new Promise<void>((resolve) => void clock.after(handBackMs, resolve));
     },
     onFatal: (error) => told.push(`fatal ${isLockstepError(error) ? error.code : "other"}`),
     onAcquired: ({ account, epoch }, slot) => told.push(`acquired ${account} at ${epoch} in ${slot}`),
@@ -310,6 +310,17 @@ test("surplus is handed back one account at a time, the newest first, and only o
   run.registry.owned = [held("a", 1), held("b", 1)];
   await run.clock.until(() => run.registry.released.length === 2);
   assert.deepEqual(run.told.slice(4), ["draining c", "draining b"]);
+});
+
+test("shares that were asked for before a hand-over had ended hand nothing back: they still count what has gone", async () => {
+  const run = keeping({ handBackMs: STEADY.renewMs - 5 }); // ends while the next renewal is under way
+  run.registry.free = [held("a", 1), held("b", 1), held("c", 1)];
+  await elapsed(run.clock, run.keeper.start());
+  run.registry.reply = { shares: [{ platform: "mt4", share: 2, mine: 3, othersHaveRoom: true }] };
+  await run.clock.until(() => run.registry.released.length === 1);
+  run.clock.after(6, () => (run.registry.reply = {})); // what renewals after it say
+  await run.clock.advance(3 * STEADY.renewMs);
+  assert.deepEqual(run.told.filter((what) => what.startsWith("draining")), ["draining c"]);
 });
 
 for (const [what, share] of [["holds no more than its share", { mine: 2, share: 2 }], ["has nobody to give to", { othersHaveRoom: false }]] as const) {
