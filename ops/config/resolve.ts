@@ -44,14 +44,39 @@ interface Found {
   readonly where: string;
 }
 
-/** @throws LockstepError `configuration`: one line for each fault (1) */
+/** Everything of a node. @throws LockstepError `configuration`: one line for each fault (1) */
 export function resolveConfig(input: ConfigInput): ResolvedConfig {
+  const { values, origins, file, faults } = collect(input, KEY_NAMES);
+  faults.push(...tokenFaults(values, input.env));
+  // The relations are judged when every part of them could be read.
+  const isWhole = KEY_NAMES.every((name) => values[name] !== undefined);
+  if (isWhole) faults.push(...limitFaults(values as NodeConfig));
+  refuse(faults);
+  return { config: values as NodeConfig, origins: origins as Record<KeyName, Origin>, file };
+}
+
+/** What a command needs that is no node. What else is set is not looked at. @throws LockstepError `configuration` (1) */
+export function resolveSettings<K extends KeyName>(input: ConfigInput, names: readonly K[]): Pick<NodeConfig, K> {
+  const { values, faults } = collect(input, names);
+  refuse(faults);
+  return values as Pick<NodeConfig, K>;
+}
+
+interface Collected {
+  /** Without those that could not be read. */
+  readonly values: Partial<NodeConfig>;
+  readonly origins: Partial<Record<KeyName, Origin>>;
+  readonly file: string | null;
+  readonly faults: string[];
+}
+
+function collect(input: ConfigInput, names: readonly KeyName[]): Collected {
   const path = input.file ?? input.env[CONFIG_ENV];
   const file = path === undefined ? null : readConfigFile(path);
   const faults = [...(file?.faults ?? []), ...unknownVariables(input.env)];
   const values: Partial<Record<KeyName, unknown>> = {};
   const origins: Partial<Record<KeyName, Origin>> = {};
-  for (const name of KEY_NAMES) {
+  for (const name of names) {
     const found = find(name, input, file);
     origins[name] = found?.origin ?? "default";
     if (found === null) {
@@ -63,14 +88,11 @@ export function resolveConfig(input: ConfigInput): ResolvedConfig {
     if (read.kind === "value") values[name] = read.value;
     else faults.push(`${name} (${found.where}): expected ${read.expected}, got ${spec.secret === true ? "a text that is not shown" : JSON.stringify(found.text)}`); // (3)
   }
-  const read = values as Partial<NodeConfig>;
-  faults.push(...tokenFaults(read, input.env));
-  // The relations are judged when every part of them could be read.
-  const isWhole = KEY_NAMES.every((name) => read[name] !== undefined);
-  if (isWhole) faults.push(...limitFaults(read as NodeConfig));
+  return { values: values as Partial<NodeConfig>, origins, file: path ?? null, faults };
+}
+
+function refuse(faults: readonly string[]): void {
   if (faults.length > 0) throw new LockstepError("configuration", faults.join("\n"));
-  const config = read as NodeConfig;
-  return { config, origins: origins as Record<KeyName, Origin>, file: path ?? null };
 }
 
 function find(name: KeyName, { options, env, hostName }: ConfigInput, file: ConfigFile | null): Found | null {
