@@ -1,8 +1,9 @@
-// Owns who plays in the demo: a master that trades as the statement says, and six followers whose
+// Owns who plays in a demo: a master that trades as the statement says, and six followers whose
 // brokers differ from it and from each other as real ones do.
 //
 // 1. Everything follows from the statement and the list below: two demos of one statement have the
 //    same cast.
+// 2. Several masters play side by side, each with a troupe of its own: their names never meet.
 
 import { DEFAULT_LINK_SETTINGS, type Account, type Link, type LinkSettings } from "../../protocol/accounts.ts";
 import { accountId, linkId, magic, symbolName, type SymbolName } from "../../protocol/ids.ts";
@@ -20,6 +21,15 @@ export interface Cast {
 export interface Follower {
   readonly broker: BrokerAccount;
   readonly link: Link;
+}
+
+/** What sets one master and its followers apart from another and its. */
+export interface Troupe {
+  readonly master: string;
+  /** Before each follower's name. */
+  readonly prefix: string;
+  /** Of all its accounts. */
+  readonly password: string;
 }
 
 /** How a follower's broker and link differ from the master's. */
@@ -54,45 +64,45 @@ const ROLES: readonly Role[] = [
 
 const PLATFORM_OF = { "mt4-html": "mt4", "mt5-html": "mt5", "mt5-xlsx": "mt5" } as const satisfies Record<StatementFormat, Platform>;
 const MASTER_LOGIN = 100_001;
-const PASSWORD = "demo";
 const LARGEST = volumeFromLots("1000");
 /** Followers beyond the six play their roles again under names of their own. */
 export const MAX_FOLLOWERS = 200;
 
-export function castOf(statement: Statement, followerCount: number): Cast {
-  const master = masterAccount(statement);
+export function castOf(statement: Statement, followerCount: number, troupe: Troupe = DEMO_TROUPE): Cast {
+  const master = masterAccount(statement, troupe);
   const suffix = commonSuffix(statement.symbols);
   const rare = rarestSymbol(statement);
   return {
     instruments: statement.symbols.map(({ symbol, digits }) => ({ name: symbol, digits })),
     master,
-    followers: Array.from({ length: followerCount }, (_, index) => follower(index, statement, master, suffix, rare)),
+    followers: Array.from({ length: followerCount }, (_, index) => follower(index, troupe, statement, master, suffix, rare)),
   };
 }
 
-/** The accounts as the copier knows them. `credentialsRef` names the variable that holds the demo's password. @param broker `host:port` of the broker server */
-export function accountsOf(cast: Cast, broker: string): Account[] {
+/** The accounts as the copier knows them. @param broker `host:port` of the broker server @param credentialsRef where the troupe's password is */
+export function accountsOf(cast: Cast, broker: string, credentialsRef: string = CREDENTIALS_REF): Account[] {
   return [cast.master, ...cast.followers.map((entry) => entry.broker)].map((account, index) => ({
     id: account.account,
     role: index === 0 ? "master" : "follower",
     platform: account.platform,
     broker,
     login: account.login,
-    credentialsRef: CREDENTIALS_REF,
+    credentialsRef,
     enabled: true,
   }));
 }
 
 export const CREDENTIALS_REF = "env:LOCKSTEP_DEMO_PASSWORD";
-export const CREDENTIALS = { LOCKSTEP_DEMO_PASSWORD: PASSWORD } as const;
+const DEMO_TROUPE: Troupe = { master: "master", prefix: "", password: "demo" };
+export const CREDENTIALS = { LOCKSTEP_DEMO_PASSWORD: DEMO_TROUPE.password } as const;
 
-function masterAccount(statement: Statement): BrokerAccount {
+function masterAccount(statement: Statement, { master, password }: Troupe): BrokerAccount {
   const platform = PLATFORM_OF[statement.format];
   const { step, max } = volumesOf(statement);
   return {
-    account: accountId("master"),
+    account: accountId(master),
     login: MASTER_LOGIN,
-    password: PASSWORD,
+    password,
     platform,
     company: "Lockstep Demo Broker",
     firstTicket: 1_000_001,
@@ -110,9 +120,9 @@ function volumesOf({ positions, open, pendings, working }: Statement): { readonl
   return { step: step as VolumeUnits, max: Math.max(LARGEST, whole) as VolumeUnits };
 }
 
-function follower(index: number, statement: Statement, master: BrokerAccount, suffix: string, rare: SymbolName | null): Follower {
+function follower(index: number, { prefix, password }: Troupe, statement: Statement, master: BrokerAccount, suffix: string, rare: SymbolName | null): Follower {
   const role = ROLES[index % ROLES.length] as Role;
-  const id = accountId(index < ROLES.length ? role.id : `${role.id}-${Math.floor(index / ROLES.length) + 1}`);
+  const id = accountId(`${prefix}${role.id}${index < ROLES.length ? "" : `-${Math.floor(index / ROLES.length) + 1}`}`);
   const min = volumeFromLots(role.minLots);
   const step = volumeFromLots(role.stepLots);
   const offered = statement.symbols.filter(({ symbol }) => !(role.lacksSymbol && symbol === rare));
@@ -120,7 +130,7 @@ function follower(index: number, statement: Statement, master: BrokerAccount, su
     broker: {
       account: id,
       login: 200_001 + index,
-      password: PASSWORD,
+      password,
       platform: role.platform,
       company: `Broker of ${id}`,
       firstTicket: 5_000_001 + index * 1_000_000,
@@ -130,7 +140,7 @@ function follower(index: number, statement: Statement, master: BrokerAccount, su
       }),
     },
     link: {
-      id: linkId(`master-${id}`),
+      id: linkId(`${master.account}-${id}`),
       master: master.account,
       follower: id,
       magic: magic(7_000 + index),

@@ -4,7 +4,6 @@
 // 1. The copier is the same node that runs in a cluster; the log is the in-memory one, or Kafka.
 // 2. Whatever happens, nothing is left running.
 
-import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { poolThreadsFor, lanesFor, type ExecutorSizes } from "../../actors/executor/sizes.ts";
@@ -30,6 +29,7 @@ import { DemoMetrics, WARM_UP_TRADES } from "./ownTime.ts";
 import { kafkaDemoLog, memoryDemoLog } from "./demoLog.ts";
 import { pace, type Speed } from "./pace.ts";
 import { demoReport, type DemoReport } from "./report.ts";
+import { runFolder } from "./runFolder.ts";
 import { scriptOf } from "./script.ts";
 import { CLOCK_OFFSET_MS, Stage } from "./stage.ts";
 
@@ -62,7 +62,6 @@ export interface Progress {
 const PARTITIONS = 8;
 const LANES = 128;
 const RESERVE = 16;
-const KEPT_RUNS = 3;
 /** In a demo everybody is near: what has not been executed by then never will be. */
 const SETTLE_MS = 5_000;
 /** Nothing new for so long: all that is left is orders that their broker goes on refusing. */
@@ -193,13 +192,4 @@ function untilInterrupted(interrupt: AbortSignal | undefined): Promise<never> {
 
 async function rowsOf(cast: Cast, pairs: PairStore): Promise<Awaited<ReturnType<PairStore["rowsOf"]>>> {
   return (await Promise.all(cast.followers.map((follower) => pairs.rowsOf(follower.broker.account)))).flat();
-}
-
-/** A folder for this run; those of the runs before the last few are removed. */
-async function runFolder(base: string, run: string, nowMs: number): Promise<string> {
-  const name = `${new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-")}-${run}`;
-  await mkdir(join(base, name), { recursive: true });
-  const runs = (await readdir(base)).sort();
-  for (const old of runs.slice(0, -KEPT_RUNS)) await rm(join(base, old), { recursive: true, force: true });
-  return join(base, name);
 }

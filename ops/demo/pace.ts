@@ -1,4 +1,4 @@
-// Owns how a statement's days become the seconds of a demo.
+// Owns how a statement's days become the seconds or minutes of a demo.
 
 import type { Scene } from "./script.ts";
 
@@ -12,20 +12,20 @@ const DEFAULT_LENGTH_MS = 28_000;
 const SHORTEST_GAP_MS = 40;
 const SHARE_FOR_SHORTEST = 0.6;
 
-/** When each scene begins, in milliseconds from the start of the demo. */
-export function pace(scenes: readonly Scene[], speed: Speed): number[] {
+/** When each scene begins, in milliseconds from the start of the demo. @param lengthMs of the whole, at the default speed */
+export function pace(scenes: readonly Scene[], speed: Speed, lengthMs = DEFAULT_LENGTH_MS): number[] {
   const gaps = scenes.map((scene, index) => Math.min(LONGEST_GAP_MS, scene.atMs - (scenes[index - 1]?.atMs ?? scene.atMs)));
-  return running(gaps.map(gapScale(gaps, speed)));
+  return running(gaps.map(gapScale(gaps, speed, lengthMs)));
 }
 
-function gapScale(gaps: readonly number[], speed: Speed): (gap: number) => number {
+function gapScale(gaps: readonly number[], speed: Speed, lengthMs: number): (gap: number) => number {
   if (speed === "max") return () => 0;
   if (speed !== "default") return (gap) => gap / speed;
-  const shortestMs = Math.min(SHORTEST_GAP_MS, (DEFAULT_LENGTH_MS * SHARE_FOR_SHORTEST) / gaps.length);
+  const shortestMs = Math.min(SHORTEST_GAP_MS, (lengthMs * SHARE_FOR_SHORTEST) / gaps.length);
   const total = gaps.reduce((sum, gap) => sum + gap, 0);
   // All in one moment: nothing tells the scenes apart.
-  if (total === 0) return () => DEFAULT_LENGTH_MS / gaps.length;
-  const scale = (DEFAULT_LENGTH_MS - shortestMs * gaps.length) / total;
+  if (total === 0) return () => lengthMs / gaps.length;
+  const scale = (lengthMs - shortestMs * gaps.length) / total;
   return (gap) => shortestMs + gap * scale;
 }
 

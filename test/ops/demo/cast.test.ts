@@ -23,6 +23,16 @@ const namesIn = ({ master, followers }: Cast): (readonly [string, string | undef
     }),
   );
 
+test("troupes side by side share no name, and each trades at its own brokers", () => {
+  const troupes = ["m1", "m2"].map((master) => castOf(bundled, 8, { master, prefix: `${master}-`, password: "p" }));
+  const accounts = troupes.flatMap((cast) => accountsOf(cast, "127.0.0.1:1", "env:LOCKSTEP_SECRET_P"));
+  assert.equal(new Set(accounts.map(({ id }) => id)).size, 18);
+  assert.equal(new Set(troupes.flatMap(({ followers }) => followers.map(({ link }) => link.id))).size, 16);
+  assert.deepEqual(troupes[1]?.followers.map(({ broker }) => broker.account).slice(5), ["m2-f6", "m2-f1-2", "m2-f2-2"]);
+  assert.deepEqual(accounts.filter(({ role }) => role === "master").map(({ id }) => id), ["m1", "m2"]);
+  assert.ok(accounts.every(({ credentialsRef }) => credentialsRef === "env:LOCKSTEP_SECRET_P"));
+});
+
 test("the same statement gives the same cast", () => assert.deepEqual(castOf(bundled, 17), castOf(bundled, 17)));
 
 test("of two hundred followers no two share an account, a login, a link or a magic number", () => {

@@ -37,6 +37,16 @@ describe("at the default speed", () => {
     assert.equal(((morning ?? 0) - (evening ?? 0)).toFixed(6), ((evening ?? 0) - (start ?? 0)).toFixed(6));
   });
 
+  test("takes as long as it is told to", () => {
+    fc.assert(
+      fc.property(statementTimes, fc.integer({ min: 5_000, max: 600_000 }), (times, lengthMs) => {
+        const last = pace(scenesAt(times), "default", lengthMs).at(-1) ?? 0;
+        assert.ok(Math.abs(last - lengthMs) < 1, `${last} ms instead of ${lengthMs}`);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   test("what happens in one moment is spread evenly", () => assert.deepEqual(pace(scenesAt([5, 5, 5, 5]), "default"), [7_000, 14_000, 21_000, 28_000]));
 });
 

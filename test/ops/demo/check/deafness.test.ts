@@ -26,7 +26,7 @@ describe("patience", () => {
 describe("a session hears nothing", () => {
   const account = accountId("f1");
   type Fact = EarsEntry extends infer E ? (E extends EarsEntry ? Omit<E, "n" | "atMs" | "account"> : never) : never;
-  const login = (connection: number, channel: "session" | "call" = "session", refused: string | null = null): Fact => ({ kind: "login", connection, login: 1, channel, refused });
+  const login = (connection: number, channel: "session" | "call" = "session", refused: string | null = null): Fact => ({ kind: "login", connection, login: 1, channel, client: null, refused });
   const gone = (connection: number): Fact => ({ kind: "disconnect", connection, cause: "x" });
   const quirks = (snapshots: Quirks["snapshots"]): Fact => ({ kind: "quirks", quirks: { ...ORDINARY, snapshots } });
   const halfOpen = (forMs: number | null): Fact => ({ kind: "fault", fault: { kind: "half_open", forMs, hears: true }, requestN: null });

@@ -77,7 +77,7 @@ export class Theatre {
     this.#connections += 1;
     this.#connectionOf.set(account, this.#connections);
     const { login } = this.broker.account(account);
-    this.#log.append({ kind: "login", account, connection: this.#connections, login, channel: "session", refused: null });
+    this.#log.append({ kind: "login", account, connection: this.#connections, login, channel: "session", client: null, refused: null });
   }
 
   disconnect(account: AccountId): void {
