@@ -1,6 +1,7 @@
 // Owns the bounds and times of a node, and the relations between them that its promises rest on.
 
 import { FAST, PUBLISHED, STEADY, type LeaseProfile } from "../actors/core/leaseProfile.ts";
+import type { Pace } from "../actors/core/pacing.ts";
 import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../actors/drivers/wireSession.ts";
 import type { FollowerLimits } from "../actors/shell/followerTypes.ts";
 import type { MasterLimits } from "../actors/shell/masterActor.ts";
@@ -10,6 +11,8 @@ export interface NodeLimits {
   readonly capacity: number;
   readonly lease: LeaseProfile;
   readonly session: SessionLimits;
+  /** Of this node at one broker's host; a cell of several nodes logs in so much faster. */
+  readonly logins: Pace;
   readonly follower: FollowerLimits;
   readonly master: MasterLimits;
   /** One request to the log's servers. */
@@ -28,6 +31,7 @@ export const DEFAULT_NODE_LIMITS: NodeLimits = {
   capacity: 1_000,
   lease: STEADY,
   session: DEFAULT_SESSION_LIMITS,
+  logins: { perSecond: 10, burst: 5, maxWaitMs: 30_000 },
   follower: { parallelism: 16, mailboxCapacity: 10_000, settleMs: 30_000, reconcileEveryMs: 60_000 },
   master: { mailboxCapacity: 10_000, heartbeatMs: 5_000, bookDelayMs: 400 },
   logRequestMs: 2_500,

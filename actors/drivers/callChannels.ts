@@ -8,7 +8,7 @@
 //    that was made goes on, since its answer is a fact worth having, and its socket is not kept.
 
 import type { Account } from "../../protocol/accounts.ts";
-import { messageOf } from "../../protocol/errors.ts";
+import { isLockstepError, LockstepError, messageOf } from "../../protocol/errors.ts";
 import { encodeFrame } from "../../protocol/frames.ts";
 import type { Permit } from "../../protocol/orders.ts";
 import type { WireMessage } from "../../protocol/wire.ts";
@@ -17,17 +17,17 @@ import type { CallOutcome, Dropped } from "../executor/callOutcome.ts";
 import type { Executor, Handed } from "../executor/executor.ts";
 import type { SocketAddress } from "../executor/native.ts";
 import { readMessage, type RequestBody } from "./wireMessages.ts";
-import { loginBody, readWelcome, type SessionLimits } from "./wireSession.ts";
+import { loginBody, readWelcome, type LoginAs, type SessionLimits } from "./wireSession.ts";
 
 /** What the channels need of the executor. */
 export type CallMaker = Pick<Executor, "open" | "call">;
 
-export interface CallChannelsOptions {
+export interface CallChannelsOptions extends LoginAs {
   readonly executor: CallMaker;
-  readonly account: Account;
-  readonly password: string;
   readonly limits: SessionLimits;
   readonly parallelism: number;
+  /** The broker refuses the account on a call channel: the session should end. */
+  readonly onLoginRefused: (detail: string) => void;
 }
 
 export interface CallChannel {
@@ -128,17 +128,18 @@ export class CallChannels {
   }
 
   async #open(address: SocketAddress): Promise<Acquired> {
-    const { executor, account, password, limits } = this.#options;
+    const { executor, account, limits } = this.#options;
     const generation = this.#generation;
     const opened = await this.#track(executor.open(address, limits.connectTimeoutMs, limits.brokerTimeoutMs));
     if (opened.kind !== "open") return opened;
     const channel: CallChannel = { socket: opened.socket, generation };
-    const login = await this.call(channel, loginBody(account, password, "call"), null, limits.requestTimeoutMs);
+    const login = await this.call(channel, loginBody(this.#options, "call"), null, limits.requestTimeoutMs);
     const refusal = loginRefusal(login, account);
     if (refusal === null && generation === this.#generation) return { kind: "acquired", channel };
     channel.socket.end();
     if (login.kind === "dropped") return login;
-    return refusal === null ? { kind: "dropped", cause: "session_down", detail: "the session ended while a call channel was opened" } : { kind: "failed", detail: refusal };
+    if (isLockstepError(refusal, "login_refused")) this.#options.onLoginRefused(refusal.message);
+    return refusal === null ? { kind: "dropped", cause: "session_down", detail: "the session ended while a call channel was opened" } : { kind: "failed", detail: refusal.message };
   }
 
   async #track<T>(handed: Handed<T>): Promise<T> {
@@ -150,13 +151,14 @@ export class CallChannels {
 }
 
 /** Null: the call channel is logged in, as the account that was meant. */
-function loginRefusal(login: ChannelOutcome, account: Account): string | null {
-  if (login.kind !== "answered") return login.detail;
-  if (!("id" in login.message)) return `expected a welcome, got ${login.message.t}`;
+function loginRefusal(login: ChannelOutcome, account: Account): LockstepError | null {
+  if (login.kind !== "answered") return new LockstepError("unreachable", login.detail);
+  if (!("id" in login.message)) return new LockstepError("unreachable", `expected a welcome, got ${login.message.t}`);
   try {
     readWelcome(login.message, account, "mt4");
     return null;
   } catch (error) {
-    return messageOf(error);
+    if (error instanceof LockstepError) return error;
+    throw error;
   }
 }

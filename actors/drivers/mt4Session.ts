@@ -31,9 +31,8 @@ export class Mt4Session extends WireSession {
 
   constructor(options: Mt4SessionOptions) {
     super(options);
-    const { executor, account, password, limits, parallelism } = options;
-    this.#trades = parallelism > 0;
-    this.#channels = new CallChannels({ executor, account, password, limits, parallelism });
+    this.#trades = options.parallelism > 0;
+    this.#channels = new CallChannels({ ...options, onLoginRefused: (detail) => this.refuse(detail) });
   }
 
   async execute(order: Order, permit: Permit): Promise<Execution> {

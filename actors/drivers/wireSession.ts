@@ -5,18 +5,21 @@
 //    them. A change that arrives before the snapshot of its login is contained in it.
 // 2. A connection's events count only while it is the current one.
 // 3. After `close` nothing is sent, told or tried again.
+// 4. A refused login, on whichever channel, is told once and not repeated; all other trouble is tried
+//    again after a pause. Every try waits for its turn at its broker.
 
 import type { Account } from "../../protocol/accounts.ts";
-import { LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
+import { isLockstepError, LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
 import type { AccountId, SymbolName } from "../../protocol/ids.ts";
 import type { Answer, DropCause, Execution, Order, Permit } from "../../protocol/orders.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
-import type { Clock, Random } from "../../protocol/ports/clock.ts";
+import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { AccountChange, AccountSnapshot, Platform, Quote, SymbolSpec } from "../../protocol/trades.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import type { WireErrorCode, WireMessage, WirePush, WireResponse, WireWelcome } from "../../protocol/wire.ts";
 import { brokerAddress, type BrokerAddress } from "./brokerAddress.ts";
+import type { LoginPacer } from "./loginPacer.ts";
 import { answerOf, type PlatformAnswer } from "./orderAnswers.ts";
 import { Reconnect } from "./reconnect.ts";
 import { SymbolTable } from "./symbolTable.ts";
@@ -55,11 +58,18 @@ export interface WireSessionOptions {
   readonly account: Account;
   /** What the account's credentials reference was resolved to. */
   readonly password: string;
+  /** How it names itself to the broker; default: not at all. */
+  readonly client?: string;
   readonly limits: SessionLimits;
+  /** One for all sessions of the process. */
+  readonly pacer: Pick<LoginPacer, "reserve">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
+
+/** Of a broker's text that is stored. */
+const MAX_REASON = 200;
 
 /** A reading of the broker's clock, and when it was taken. */
 interface BrokerTime {
@@ -76,8 +86,10 @@ export abstract class WireSession implements BrokerSession {
   readonly #reconnect: Reconnect;
   #onEvent: ((event: SessionEvent) => void) | null = null;
   #connection: WireConnection | null = null;
+  #turn: Timer | null = null;
   #up = false;
   #closed = false;
+  #refused = false;
   #brokerTime: BrokerTime | null = null;
 
   /** @throws LockstepError `invalid_value` for an address that is none, `configuration` for pauses that make no sense */
@@ -87,7 +99,7 @@ export abstract class WireSession implements BrokerSession {
     this.options = options;
     this.#reconnect = new Reconnect(
       { clock: options.clock, random: options.random, minMs: options.limits.reconnectMinMs, maxMs: options.limits.reconnectMaxMs },
-      () => void this.#connect(),
+      () => this.#connectInTurn(),
     );
   }
 
@@ -101,7 +113,7 @@ export abstract class WireSession implements BrokerSession {
   open(onEvent: (event: SessionEvent) => void): void {
     if (this.#onEvent !== null) throw new LockstepError("invalid_value", `session of ${this.account} was opened twice`);
     this.#onEvent = onEvent;
-    void this.#connect();
+    this.#connectInTurn();
   }
 
   spec(symbol: SymbolName): SymbolSpec | null {
@@ -129,6 +141,7 @@ export abstract class WireSession implements BrokerSession {
   async close(): Promise<void> {
     this.#closed = true;
     this.#reconnect.stop();
+    this.#turn?.cancel();
     this.#up = false;
     this.onDown("the session was closed");
     this.#connection?.end("the session was closed");
@@ -160,6 +173,23 @@ export abstract class WireSession implements BrokerSession {
     if (brokerMs > (this.brokerNowMs() ?? -Infinity)) this.#brokerTime = { brokerMs, atMs: this.options.clock.monotonicMs() };
   }
 
+  /** The broker refused this account's login (4). */
+  protected refuse(detail: string): void {
+    if (this.#closed || this.#refused) return;
+    this.#refused = true;
+    this.#reconnect.stop();
+    const told = detail.slice(0, MAX_REASON);
+    this.#connection?.end(told);
+    this.#onEvent?.({ kind: "refused", detail: told });
+  }
+
+  #connectInTurn(): void {
+    const { clock, pacer, log } = this.options;
+    const waitMs = pacer.reserve(this.#address.host);
+    if (waitMs !== null) this.#turn = clock.after(waitMs, () => void this.#connect());
+    else log.warn({ account: this.account, retryMs: Math.round(this.#reconnect.failed()) }, "too many logins wait at this broker");
+  }
+
   async #connect(): Promise<void> {
     const { log, limits, clock } = this.options;
     let connection: WireConnection | null = null;
@@ -184,7 +214,7 @@ export abstract class WireSession implements BrokerSession {
       this.#onEvent?.({ kind: "connected", snapshot });
     } catch (error) {
       if (this.#closed) return;
-      // A refused login is tried again too, at the back-off's pace: it may be put right at the broker.
+      if (isLockstepError(error, "login_refused")) return this.refuse(messageOf(error));
       // The end of a connection that was made schedules the next try itself, once.
       if (connection !== null) return connection.end(messageOf(error));
       log.warn({ account: this.account, detail: messageOf(error), retryMs: Math.round(this.#reconnect.failed()) }, "no session with the broker");
@@ -192,8 +222,8 @@ export abstract class WireSession implements BrokerSession {
   }
 
   async #login(connection: WireConnection): Promise<WireWelcome> {
-    const { account, password, limits } = this.options;
-    const reply = await connection.request(loginBody(account, password, "session"), limits.requestTimeoutMs);
+    const { account, limits } = this.options;
+    const reply = await connection.request(loginBody(this.options, "session"), limits.requestTimeoutMs);
     const welcome = readWelcome(responseOf(reply), account, this.platform);
     this.#symbols.load(welcome.symbols, welcome.quotes);
     this.#brokerTime = { brokerMs: welcome.brokerMs, atMs: this.options.clock.monotonicMs() };
@@ -231,7 +261,7 @@ export abstract class WireSession implements BrokerSession {
     this.#connection = null;
     if (this.#closed) return; // (3)
     const wasUp = this.#up;
-    const retryMs = Math.round(this.#reconnect.failed());
+    const retryMs = this.#refused ? null : Math.round(this.#reconnect.failed());
     this.options.log.warn({ account: this.account, detail, retryMs }, wasUp ? "the session with the broker is down" : "no session with the broker");
     if (!wasUp) return;
     this.#up = false;
@@ -244,11 +274,14 @@ export const answered = (answer: Answer, callMadeAtMs: number | null): Execution
 
 export const dropped = (cause: DropCause, detail: string): Execution => ({ kind: "dropped", cause, detail });
 
-export const loginBody = (account: Account, password: string, channel: "session" | "call"): RequestBody => ({ t: "login", login: account.login, password, channel });
+/** Who logs in where. */
+export type LoginAs = Pick<WireSessionOptions, "account" | "password" | "client">;
+
+export const loginBody = ({ account, password, client }: LoginAs, channel: "session" | "call"): RequestBody => ({ t: "login", login: account.login, password, channel, ...(client === undefined ? {} : { client }) });
 
 /** @throws LockstepError `login_refused` or `unreachable` */
 export function readWelcome(response: WireResponse, account: Account, platform: Platform): WireWelcome {
-  if (response.t === "error" && response.code === "bad_login") throw new LockstepError("login_refused", `${account.id}: ${response.text}`);
+  if (response.t === "error" && response.code === "bad_login") throw new LockstepError("login_refused", response.text);
   if (response.t !== "welcome") throw new LockstepError("unreachable", `${account.id}: expected a welcome, got ${describe(response)}`);
   if (response.account !== account.id || response.platform !== platform) {
     throw new LockstepError("login_refused", `expected ${platform} account ${account.id}, the broker answered as ${response.platform} account ${response.account}`);

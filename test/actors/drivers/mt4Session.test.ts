@@ -81,6 +81,7 @@ describe("call channels", () => {
     broker.password = "changed";
     const execution = await session.execute(OPEN, PERMIT);
     assert.equal(execution.kind === "answered" && execution.answer.kind, "not_delivered");
+    assert.deepEqual(made.at(-1)?.kinds(), ["connected", "disconnected", "refused"], "it is not tried again on any channel");
   });
 
   test("a call that was made outlives its session, since its answer is a fact; its socket is not kept", async () => {

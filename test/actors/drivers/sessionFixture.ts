@@ -3,7 +3,7 @@
 import { systemClock, systemRandom } from "../../../ops/clock.ts";
 import { Mt4Session } from "../../../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../../../actors/drivers/mt5Session.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../../../actors/drivers/wireSession.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits, type WireSessionOptions } from "../../../actors/drivers/wireSession.ts";
 import type { Account } from "../../../protocol/accounts.ts";
 import type { Magic, Ticket } from "../../../protocol/ids.ts";
 import type { Order } from "../../../protocol/orders.ts";
@@ -55,6 +55,8 @@ export interface SessionChoice {
   readonly limits?: Partial<SessionLimits>;
   readonly parallelism?: number;
   readonly password?: string;
+  readonly client?: string;
+  readonly pacer?: WireSessionOptions["pacer"];
 }
 
 /** A session that is opened, and not yet awaited. */
@@ -70,7 +72,7 @@ export function startSession(broker: ScriptedBroker, rig: Rig, choice: SessionCh
   };
   const log = recordingLogger();
   const limits = { ...DEFAULT_SESSION_LIMITS, reconnectMinMs: 5, reconnectMaxMs: 50, ...choice.limits };
-  const options = { account, password: choice.password ?? "secret", limits, clock: systemClock, random: systemRandom, log };
+  const options = { account, password: choice.password ?? "secret", ...(choice.client === undefined ? {} : { client: choice.client }), limits, pacer: choice.pacer ?? { reserve: () => 0 }, clock: systemClock, random: systemRandom, log };
   const session =
     broker.platform === "mt4"
       ? new Mt4Session({ ...options, executor: rig.executor, parallelism: choice.parallelism ?? 3 })

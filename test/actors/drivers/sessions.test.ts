@@ -187,21 +187,58 @@ for (const platform of ["mt4", "mt5"] as const) {
       assert.deepEqual(events[1], { kind: "disconnected", detail: "silent: no answer within 30 ms to a ping" });
     });
 
-    test("keeps trying while the broker refuses its login, and says why", async () => {
-      const { log, kinds } = start({ password: "wrong" });
-      await until("it tried again", () => log.lines.length >= 3);
-      assert.deepEqual(kinds(), []);
-      assert.ok(log.lines.every((line) => line.level === "warn" && JSON.stringify(line.fields).includes("wrong password")));
+    test("says who it is on every channel, if it was told", async () => {
+      await up({ client: "n1/boot#7" });
+      assert.deepEqual([...new Set(broker.clients)], ["n1/boot#7"]);
+      assert.equal(broker.clients.length, platform === "mt4" ? 2 : 1);
     });
 
-    test("refuses a broker that answers as another account or platform", async () => {
-      broker.welcomeAs = { account: "somebody-else" as AccountId, platform };
-      const { log, kinds } = start();
-      await until("it refused twice", () => log.lines.length >= 2);
-      broker.welcomeAs = { account: broker.account, platform: platform === "mt4" ? "mt5" : "mt4" };
-      const before = log.lines.length;
-      await until("it refused that too", () => log.lines.length >= before + 2);
-      assert.deepEqual(kinds(), []);
+    test("names itself to nobody if it was not told", async () => {
+      await up();
+      assert.deepEqual([...new Set(broker.clients)], [null]);
+    });
+
+    test("tells a refused login once, with the broker's reason, and does not repeat it", async () => {
+      const { events, log } = start({ password: "wrong" });
+      await until("it was told", () => events.length > 0);
+      // Longer than any pause between two tries.
+      await new Promise((resolve) => systemClock.after(150, () => resolve(null)));
+      assert.deepEqual([events, broker.clients.length], [[{ kind: "refused", detail: "wrong password" }], 1]);
+      assert.ok(log.lines.every(({ fields }) => JSON.stringify(fields).includes('"retryMs":null')));
+    });
+
+    test("a login that is refused when it comes back ends the session: disconnected, then refused", async () => {
+      const { events, kinds } = await up();
+      const before = broker.clients.length;
+      broker.password = "changed";
+      broker.on("session")[0]!.cut();
+      await until("it was told", () => kinds().includes("refused"));
+      assert.deepEqual([kinds(), events.at(-1)], [["connected", "disconnected", "refused"], { kind: "refused", detail: "wrong password" }]);
+      assert.equal(broker.clients.length, before + 1);
+    });
+
+    test("takes a broker that answers as another account or platform for a refusal", async () => {
+      for (const as of [{ account: "somebody-else" as AccountId, platform }, { account: broker.account, platform: platform === "mt4" ? "mt5" : "mt4" } as const]) {
+        broker.welcomeAs = as;
+        const { events } = start();
+        await until("it refused", () => events.length > 0);
+        assert.deepEqual(events, [{ kind: "refused", detail: `expected ${platform} account ${broker.account}, the broker answered as ${as.platform} account ${as.account}` }]);
+      }
+    });
+
+    test("waits for its turn at its broker before every login, and comes again later when too many wait", async () => {
+      const turns: (number | null)[] = [null, 30, 0];
+      const hosts: string[] = [];
+      const { log, kinds } = start({ pacer: { reserve: (host) => (hosts.push(host), turns.shift() as number | null) } });
+      await until("it is connected", () => kinds().length === 1);
+      assert.deepEqual([hosts, log.lines.filter(({ text }) => /too many logins wait/.test(text)).length], [["127.0.0.1", "127.0.0.1"], 1]);
+    });
+
+    test("does not log in when it was closed before its turn", async () => {
+      const { session, events } = start({ pacer: { reserve: () => 30 } });
+      await session.close();
+      await new Promise((resolve) => systemClock.after(60, () => resolve(null)));
+      assert.deepEqual([events, broker.clients.length], [[], 0]);
     });
 
     test("gives up a login or a snapshot without an answer, and tries again", async () => {
