@@ -27,6 +27,7 @@ import type { Metrics } from "../protocol/ports/metrics.ts";
 import type { Directory, Identity, PairStore, Registry } from "../protocol/ports/storage.ts";
 import type { Platform } from "../protocol/trades.ts";
 import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topics.ts";
+import { GATE_SLOTS } from "./config/keys.ts";
 import { resolveCredentials, type Environment } from "./credentials.ts";
 import { Ends } from "./ends.ts";
 import { checkNodeLimits, type NodeLimits } from "./nodeLimits.ts";
@@ -61,8 +62,6 @@ export interface NodeOptions {
 /** How soon a change of accounts or links is seen. */
 const DIRECTORY_MS = 1_000;
 const FLUSH_LIMIT_MS = 10_000;
-/** Accounts that one process may come to hold in its life, at most: each keeps its slot. */
-const GATE_SLOTS = 16_384;
 
 export interface RunningNode {
   readonly supervisor: Supervisor;

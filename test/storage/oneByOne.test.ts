@@ -10,6 +10,8 @@ import type { PairStore } from "../../protocol/ports/storage.ts";
 import { openDatabase } from "../../storage/database.ts";
 import { postgresDirectory } from "../../storage/directory.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
+import { postgresOverview } from "../../storage/overview.ts";
+import { postgresOverview } from "../../storage/overview.ts";
 import { postgresPairStore } from "../../storage/pairStore.ts";
 import { postgresRegistry } from "../../storage/registry.ts";
 import { adopted, FOLLOWER, freshCell, linkedStorage, pairEvent } from "../contract/storageFixture.ts";
@@ -40,7 +42,7 @@ test("random batches on Postgres end as the same events one by one in memory", a
   const property = fc.asyncProperty(fc.array(fc.array(anyEvent, { maxLength: 12 }), { maxLength: 4 }), async (batches) => {
     const cell = freshCell();
     const memory = new MemoryDatabase(new FakeScheduler(1)).storage(cell);
-    const postgres = { registry: postgresRegistry({ renewals: database, claims: database }, cell), directory: postgresDirectory(database, cell), pairs: postgresPairStore(database, cell), close: () => Promise.resolve() };
+    const postgres = { registry: postgresRegistry({ renewals: database, claims: database }, cell), directory: postgresDirectory(database, cell), pairs: postgresPairStore(database, cell), overview: postgresOverview(database, cell), close: () => Promise.resolve() };
     for (const storage of [memory, postgres]) await linkedStorage({ cell, passTime, open: () => Promise.resolve(storage) }, 3);
     for (const batch of batches) {
       assert.deepEqual(await outcome(postgres.pairs, batch), await outcome(memory.pairs, batch));

@@ -11,7 +11,7 @@ describe("lockstep", { concurrency: 2 }, () => {
   test("--help names every command", async (t) => {
     const { code, out, err } = await runCommand(t, ["--help"]);
     assert.deepEqual([code, err], [0, ""]);
-    for (const command of ["demo", "statement", "broker", "postgres"]) assert.match(out, new RegExp(`^  ${command} `, "m"));
+    for (const command of ["demo", "statement", "broker", "postgres", "node", "status"]) assert.match(out, new RegExp(`^  ${command} `, "m"));
   });
 
   test("demo --help names every option", async (t) => {
@@ -44,6 +44,8 @@ describe("lockstep", { concurrency: 2 }, () => {
     [["demo", "--followers", "201"], /--followers: expected a whole number from 1 to 200, got "201"/],
     [["demo", "--speed", "0"], /--speed: expected "max" or a number above 0 .*, got "0"/],
     [["demo", "--speed", "fast"], /--speed: expected "max" or a number above 0 .*, got "fast"/],
+    [["node", "--http-port", "65536"], /httpPort \(option --http-port\): expected a whole number from 0 to 65535, got "65536"/],
+    [["status", "--cell", "a b"], /cell \(option --cell\): expected 1-64 letters.*, got "a b"/],
     [["broker", "--port", "65536"], /--port: expected a number from 0 to 65535, got "65536"/],
   ];
   for (const [args, line] of refusals) {

@@ -38,17 +38,21 @@ export interface Command {
 
 export interface CommandOptions {
   /** `shared`: the database of the tests. `embedded`: one of the command's own, in its state folder. */
-  readonly database: "shared" | "embedded";
+  readonly database?: "shared" | "embedded";
+  /** Another program than the command: what Node is given before the arguments. */
+  readonly program?: readonly string[];
+  /** Over the inherited environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts the command in a process group of its own, as a terminal does. All of it is gone after the test. */
-export async function startCommand(t: TestContext, args: readonly string[], { database }: CommandOptions = { database: "shared" }): Promise<Command> {
+export async function startCommand(t: TestContext, args: readonly string[], { database = "shared", program = [BIN], env: own = {} }: CommandOptions = {}): Promise<Command> {
   const mark = randomUUID();
   const stateDir = await mkdtemp(join(tmpdir(), "lockstep-cli-"));
   await chmod(stateDir, 0o1777);
   const { DATABASE_URL: _url, LOCKSTEP_TEST_DATABASE_URL: _testUrl, UV_THREADPOOL_SIZE: _pool, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-  const env = { ...inherited, [MARK]: mark, LOCKSTEP_STATE_DIR: stateDir, ...(database === "shared" ? { DATABASE_URL: await sharedPostgres() } : {}) };
-  const child = spawn(process.execPath, [BIN, ...args], { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const env = { ...inherited, [MARK]: mark, LOCKSTEP_STATE_DIR: stateDir, ...(database === "shared" ? { DATABASE_URL: await sharedPostgres() } : {}), ...own };
+  const child = spawn(process.execPath, [...program, ...args], { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const left = (): number[] => processes((environment, commandLine) => environment.includes(`${MARK}=${mark}`) || commandLine.includes(stateDir));
   let out = "";
   let err = "";
@@ -67,8 +71,8 @@ export async function startCommand(t: TestContext, args: readonly string[], { da
 }
 
 /** Runs the command to its end. */
-export async function runCommand(t: TestContext, args: readonly string[]): Promise<Ended> {
-  return (await startCommand(t, args)).ended;
+export async function runCommand(t: TestContext, args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return (await startCommand(t, args, options)).ended;
 }
 
 /** Resolves when the command has written something that matches; rejects when it ends before. */

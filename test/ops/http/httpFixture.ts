@@ -22,7 +22,7 @@ export const READY: NodeState = {
   fenced: false, leaseLeftMs: 40_000, accounts: [], masters: 1, mastersSynced: 1, logSilentMs: 5, logOk: true, rowsWaitingMs: null, blockedPartitions: [],
   executor: { lanes: 1, poolThreads: 2, inFlight: 0, waiting: 0, stranded: 0, hosts: 1, hostsLost: 0 },
 };
-const MASTER: Account = { id: accountId("m"), role: "master", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:LOCKSTEP_SECRET_M", enabled: true };
+export const MASTER: Account = { id: accountId("m"), role: "master", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:LOCKSTEP_SECRET_M", enabled: true };
 export const followers = (count: number): Account[] => Array.from({ length: count }, (_, index) => ({ ...MASTER, id: accountId(`f${index}`), role: "follower", login: index + 2 }));
 
 export interface Asked {
