@@ -11,7 +11,6 @@ import { openDatabase } from "../../storage/database.ts";
 import { postgresDirectory } from "../../storage/directory.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import { postgresOverview } from "../../storage/overview.ts";
-import { postgresOverview } from "../../storage/overview.ts";
 import { postgresPairStore } from "../../storage/pairStore.ts";
 import { postgresRegistry } from "../../storage/registry.ts";
 import { adopted, FOLLOWER, freshCell, linkedStorage, pairEvent } from "../contract/storageFixture.ts";
