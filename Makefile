@@ -2,7 +2,7 @@
 
 INSTALLED := node_modules/.package-lock.json
 
-.PHONY: demo kafka test
+.PHONY: demo kafka live test
 
 demo: $(INSTALLED)
 	@node ops/bin/lockstep.mjs demo
@@ -14,6 +14,10 @@ test: $(INSTALLED)
 	npm run --silent types
 	npm run --silent lint
 	npm run --silent test
+
+# Real processes and long waits: what the suite has no time for.
+live: $(INSTALLED)
+	npm run --silent test -- --live
 
 # Only what the lock file names, and only when it changed: a second user of the clone need not be able to write here.
 $(INSTALLED): package-lock.json

@@ -2,7 +2,8 @@
 //
 // 1. A signal while they start ends the run as soon as they have started.
 //
-// Arguments name files or folders below test/; without any, all of it runs.
+// Arguments name files or folders below test/; without any, all of it runs. `--live` runs the live cases
+// (`*.live.ts`) instead: real processes, long waits, one file at a time.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -19,13 +20,14 @@ import { isLockstepError, messageOf } from "../protocol/errors.ts";
 import { borrowJars } from "./support/kafkaJars.ts";
 
 const TESTS = dirname(fileURLToPath(import.meta.url));
-const CONCURRENT_FILES = 2;
-const FILE_TIMEOUT_MS = 180_000;
+const SUITE = { ending: ".test.ts", concurrentFiles: 2, fileTimeoutMs: 180_000 };
+const LIVE = { ending: ".live.ts", concurrentFiles: 1, fileTimeoutMs: 420_000 };
+type Suite = typeof SUITE;
 /** What a demo of two followers asks for: tests that boot an executor in their own process fit into it. */
 const POOL_THREADS = 48;
 
-async function testFiles(wanted: readonly string[]): Promise<string[]> {
-  const all = (await readdir(TESTS, { recursive: true })).filter((file) => file.endsWith(".test.ts")).map((file) => join(TESTS, file));
+async function testFiles(wanted: readonly string[], { ending }: Suite): Promise<string[]> {
+  const all = (await readdir(TESTS, { recursive: true })).filter((file) => file.endsWith(ending)).map((file) => join(TESTS, file));
   const roots = wanted.map((path) => resolve(path));
   const chosen = roots.length === 0 ? all : all.filter((file) => roots.some((root) => file === root || file.startsWith(root + sep)));
   if (chosen.length === 0) throw new Error(`no test files in ${wanted.join(", ")}`);
@@ -35,8 +37,8 @@ async function testFiles(wanted: readonly string[]): Promise<string[]> {
 /** What the files are told: where the servers are. */
 type Servers = Readonly<Record<"LOCKSTEP_TEST_DATABASE_URL" | "LOCKSTEP_TEST_KAFKA_BROKERS", string>>;
 
-function runTests(files: readonly string[], servers: Servers): Promise<number> {
-  const args = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${CONCURRENT_FILES}`, `--test-timeout=${FILE_TIMEOUT_MS}`, ...files];
+function runTests(files: readonly string[], servers: Servers, { concurrentFiles, fileTimeoutMs }: Suite): Promise<number> {
+  const args = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrentFiles}`, `--test-timeout=${fileTimeoutMs}`, ...files];
   const env = { ...process.env, ...servers, UV_THREADPOOL_SIZE: String(POOL_THREADS) };
   const child = spawn(process.execPath, args, { stdio: "inherit", env });
   onSignal = (signal) => void child.kill(signal);
@@ -72,13 +74,15 @@ let isTold = false;
 
 async function main(): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, (signal) => onSignal(signal));
-  const files = await testFiles(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  const suite = args.includes("--live") ? LIVE : SUITE;
+  const files = await testFiles(args.filter((arg) => arg !== "--live"), suite);
   const stateDir = await mkdtemp(join(tmpdir(), "lockstep-tests-"));
   const ends = new Ends();
   ends.add(() => rm(stateDir, { recursive: true, force: true }));
   try {
     const servers = await startServers(stateDir, ends);
-    return isTold ? 1 : await runTests(files, servers);
+    return isTold ? 1 : await runTests(files, servers, suite);
   } finally {
     for (const failure of await ends.run()) process.stderr.write(`test run: ${messageOf(failure)}\n`);
   }

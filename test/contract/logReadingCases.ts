@@ -50,17 +50,16 @@ export function readingCases(test: DeclareCase): void {
 
   test("the next batch of a partition waits for the promise of the one before", async (c) => {
     const topic = await c.topic();
-    const running = [0, 0];
-    let overlaps = 0;
-    const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" }, async ({ partition }) => {
-      running[partition] = (running[partition] ?? 0) + 1;
-      if ((running[partition] ?? 0) > 1) overlaps += 1;
-      await new Promise((resolve) => setImmediate(resolve));
-      running[partition] = (running[partition] ?? 0) - 1;
-    });
-    for (let round = 0; round < 20; round++) for (const partition of [0, 1]) await c.write(topic, partition, [`${round}`]);
-    await c.eventually("40 records", () => read.records.length >= 40);
-    assert.equal(overlaps, 0);
+    const slow = latch();
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" }, () => slow.opened);
+    await c.write(topic, 0, ["first"]);
+    await c.eventually("the first batch", () => read.batches.length === 1);
+    for (const text of numbered("r", 5)) await c.write(topic, 0, [text]);
+    await writeAndSeeElsewhere(c, topic);
+    assert.equal(read.batches.filter(({ partition }) => partition === 0).length, 1);
+    slow.open();
+    await c.eventually("the rest", () => read.texts(0).length === 7);
+    assert.deepEqual(read.texts(0), ["first", ...numbered("r", 5), "witness-0"]);
   });
 
   test("a slow handler does not stop the other partitions", async (c) => {
