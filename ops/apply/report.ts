@@ -31,9 +31,10 @@ export function differenceLines({ added, changed, removed, refused }: DirectoryD
   return lines.length === 0 ? ["nothing changes"] : lines;
 }
 
+/** Values of a file: texts, numbers, yes or no, and a sizing's parts. */
 function shown(value: unknown): string {
   if (value === null) return "nothing";
   if (typeof value === "string") return value === "" ? '""' : value;
-  if (typeof value !== "object") return String(value);
-  return Object.entries(value).map(([key, part]) => `${key} ${String(part)}`).join(", ");
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return Object.entries(value as object).map(([key, part]) => `${key} ${String(part)}`).join(", ");
 }

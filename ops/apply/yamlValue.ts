@@ -121,7 +121,8 @@ export class YamlValue {
 
   #text(): string | null {
     if (this.#node === null) return "";
-    return isScalar(this.#node) ? String(this.#node.value ?? "") : null;
+    if (!isScalar(this.#node)) return null;
+    return typeof this.#node.value === "string" ? this.#node.value : "";
   }
 
   #shown(): string {

@@ -100,7 +100,7 @@ scenario("a new link of a held follower is served, from its other master's book 
   await change(scene, { more: [added] });
   const after = scene.open(1);
   await scene.rest();
-  const copies = (ticket: number) => second?.standing(`mc${ticket}`).map((copy) => copy.magic as number).sort();
+  const copies = (ticket: number) => second?.standing(`mc${ticket}`).map((copy) => copy.magic).sort();
   assert.deepEqual(copies(after.ticket), [701, 999]);
   assert.deepEqual(copies(before.ticket), [701, 999], "what the master held is opened late, within slippage and age");
   assert.equal(scene.node.allSessions.length, 3);

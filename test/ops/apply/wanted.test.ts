@@ -33,8 +33,8 @@ function wanted(text: string): WantedDirectory {
 
 function faults(text: string): readonly string[] {
   const read = readWanted(text);
-  assert.equal(read.kind, "faults");
-  return read.kind === "faults" ? read.faults.map((fault) => `${fault.line} ${fault.path}: ${fault.text}`) : [];
+  assert.ok(read.kind === "faults");
+  return read.faults.map((fault) => `${fault.line} ${fault.path}: ${fault.text}`);
 }
 
 const settings = (lines: string): WantedDirectory["links"][number]["settings"] => {
