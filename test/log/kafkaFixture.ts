@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { TestContext } from "node:test";
 import { KAFKA_LOG_LIMITS, type KafkaLogLimits } from "../../log/kafka/limits.ts";
 import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
+import type { Replication } from "../../log/kafka/topics.ts";
 import { systemClock } from "../../ops/clock.ts";
 import type { LogFixture } from "../contract/logFixture.ts";
 import { sharedKafka } from "../support/kafka.ts";
@@ -33,8 +34,10 @@ export async function kafkaFixture(t: TestContext): Promise<LogFixture & { reado
   };
 }
 
-export function connection(t: TestContext, brokers: readonly string[], limits: KafkaLogLimits = KAFKA_LOG_LIMITS): KafkaLog {
-  const log = new KafkaLog({ brokers, clientId: `test-${randomUUID()}`, replication: { replicationFactor: 1, minInsyncReplicas: 1 }, clock: systemClock, logger: silent, limits });
+const ALONE: Replication = { replicationFactor: 1, minInsyncReplicas: 1 };
+
+export function connection(t: TestContext, brokers: readonly string[], limits: KafkaLogLimits = KAFKA_LOG_LIMITS, replication = ALONE): KafkaLog {
+  const log = new KafkaLog({ brokers, clientId: `test-${randomUUID()}`, replication, clock: systemClock, logger: silent, limits });
   t.after(() => log.close());
   return log;
 }
