@@ -127,6 +127,7 @@ export class PrometheusMetrics implements Metrics {
     ofState("lockstep_masters_heard", "masters that this node has heard of", (state) => state.masters);
     ofState("lockstep_masters_synced", "of those, how many are known to their last tick", (state) => state.mastersSynced);
     ofState("lockstep_rows_waiting_seconds", "how long the rows at hand have been waiting for the database", (state) => (state.rowsWaitingMs ?? 0) / 1_000);
+    ofState("lockstep_writer_blocked_partitions", "partitions whose next event only a newer release can read", (state) => state.blockedPartitions.length);
     ofState("lockstep_executor_waiting", "calls that wait for a lane", (state) => state.executor.waiting);
     ofState("lockstep_executor_in_flight", "calls on a lane", (state) => state.executor.inFlight);
     ofState("lockstep_executor_lanes", "lanes", (state) => state.executor.lanes);

@@ -80,7 +80,7 @@ describe("the metrics page", () => {
 
   test("gauges show the node's state, and nothing while it starts", async (t) => {
     const { metrics, lines } = metricsOf(t);
-    const gauges = ["lease_left_seconds", "fenced", "log_ok", "masters_heard", "masters_synced", "rows_waiting_seconds", "executor_waiting", "executor_in_flight", "executor_lanes", "executor_threads", "writer_lag_records"];
+    const gauges = ["lease_left_seconds", "fenced", "log_ok", "masters_heard", "masters_synced", "rows_waiting_seconds", "writer_blocked_partitions", "executor_waiting", "executor_in_flight", "executor_lanes", "executor_threads", "writer_lag_records"];
     const shown = async (): Promise<(string | undefined)[]> => {
       const page = await lines();
       return gauges.map((name) => page.get(`lockstep_${name}`));
@@ -88,7 +88,7 @@ describe("the metrics page", () => {
     assert.deepEqual(await shown(), gauges.map(() => "Nan"));
     metrics.watch(() => STATE);
     metrics.setWriterLag(9);
-    assert.deepEqual(await shown(), ["40.5", "0", "1", "3", "2", "1.5", "7", "3", "128", "144", "9"]);
+    assert.deepEqual(await shown(), ["40.5", "0", "1", "3", "2", "1.5", "0", "7", "3", "128", "144", "9"]);
   });
 
   test("accounts are counted by role and state, and no label names one", async (t) => {

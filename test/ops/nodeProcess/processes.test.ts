@@ -55,12 +55,9 @@ describe("lockstep node", { skip: withoutProc, concurrency: 2 }, () => {
     const node = await runningNode(t);
     // Nothing of a child that stands still can drain.
     process.kill(node.childPid, "SIGSTOP");
-    let over = false;
-    const ended = node.command.ended.finally(() => (over = true));
-    while (!over) {
-      node.command.child.kill("SIGTERM");
-      await Promise.race([ended, pause(systemClock, 100)]);
-    }
+    const { ended, child } = node.command;
+    const again = (): Promise<null> => pause(systemClock, 100).then(() => null);
+    while ((await Promise.race([ended, again()])) === null) child.kill("SIGTERM");
     const { code, err } = await ended;
     assert.equal(code, 143, err);
     assert.match(err, /^lockstep: node node-1: its process was ended by SIGKILL; its lease is ended, its accounts are free$/m);
