@@ -57,13 +57,16 @@ export class WriterActor {
   }
 
   async start(): Promise<void> {
-    const { log, group, topic, onCrash, logger } = this.#options;
+    const { log, group, topic, onCrash, logger, metrics } = this.#options;
     this.#subscription = await log.consume({
       group,
       topics: [topic],
       from: "committed",
       onBatch: (batch) => this.#onBatch(batch),
-      onGap: (gap) => logger.error(gap, "pair events were lost to retention: reconcile writes what is open again"),
+      onGap: (gap) => {
+        metrics.count("events_gap");
+        logger.error(gap, "pair events were lost to retention: reconcile writes what is open again");
+      },
       onCrash,
     });
   }
