@@ -53,8 +53,9 @@ export const RENEW = `
     LEFT JOIN trading_accounts a ON a.cell = $1 AND a.node = $2 AND a.boot = $3
    ORDER BY a.id`;
 
-// `since`: since when the account is this node's to claim. An owner may come back (4) while the row
-// of its name is still its own; a row that a newer boot has, says since when at the latest it is gone.
+// `since`: since when the account is this node's to claim; while its owner is live that lies ahead. An
+// owner may come back (4) while the row of its name is still its own; a row that a newer boot has
+// says since when at the latest it is gone.
 // The order differs from node to node, so that nodes that claim at the same time seldom want the same rows.
 export const CLAIM = `
   WITH ${SPREAD}, me AS (
@@ -67,7 +68,6 @@ export const CLAIM = `
       FROM trading_accounts a JOIN me ON me.platform = a.platform
       LEFT JOIN nodes o ON o.cell = a.cell AND o.node = a.node
      WHERE a.cell = $1 AND a.enabled AND a.parked_reason IS NULL AND a.id <> ALL ($7::text[])
-       AND (o.boot = a.boot AND o.lease_until > clock_timestamp()) IS NOT TRUE
   ), aged AS (
     SELECT *, since <= clock_timestamp() - make_interval(secs => $5) AS by_capacity FROM free WHERE since <= clock_timestamp()
   ), placed AS MATERIALIZED (

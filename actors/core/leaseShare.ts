@@ -26,15 +26,20 @@ export function surplus(shares: readonly PlatformShare[], movable: Movable): Acc
 /** A pause that grows each time its reason comes again, and is forgotten when it has not for long. */
 export interface GrowingPause {
   readonly times: number;
-  readonly atMs: number;
   readonly untilMs: number;
 }
 
-const FORGET_MS = 3_600_000;
+export interface PauseBounds {
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** It begins anew when its reason has not come for so long after its end. */
+  readonly forgetMs: number;
+}
+
 /** The pauses grow by these alone; who waits is one node, so no draw is needed. */
 const NO_JITTER = 1;
 
-export function grow(old: GrowingPause | undefined, nowMs: number, firstMs: number, longestMs: number): GrowingPause {
-  const times = old === undefined || nowMs - old.untilMs > FORGET_MS ? 1 : old.times + 1;
-  return { times, atMs: nowMs, untilMs: nowMs + backoffMs(times, firstMs, longestMs, NO_JITTER) };
+export function grow(old: GrowingPause | undefined, nowMs: number, { firstMs, longestMs, forgetMs }: PauseBounds): GrowingPause {
+  const times = old === undefined || nowMs - old.untilMs > forgetMs ? 1 : old.times + 1;
+  return { times, untilMs: nowMs + backoffMs(times, firstMs, longestMs, NO_JITTER) };
 }

@@ -13,7 +13,7 @@ import type { HeldAccount, Identity, NodeReport, PlatformShare, Registry } from 
 import type { Platform } from "../../protocol/trades.ts";
 import { messageOf } from "../../protocol/errors.ts";
 import { freeForMs, liveForMs, type LeaseProfile } from "../core/leaseProfile.ts";
-import { grow, surplus, type GrowingPause } from "../core/leaseShare.ts";
+import { grow, surplus, type GrowingPause, type PauseBounds } from "../core/leaseShare.ts";
 import type { SharedGate } from "../executor/sharedGate.ts";
 import type { HeldAccounts } from "./heldAccounts.ts";
 import { within } from "./within.ts";
@@ -36,12 +36,11 @@ export interface ClaimsOptions {
 
 /** Accounts of a node that stops are handed back this many at a time: each waits mostly for its broker. */
 const DRAINED_AT_ONCE = 16;
-const AVOID_FIRST_MS = 30_000;
-const AVOID_LONGEST_MS = 600_000;
+/** Not longer: when every node avoids an account, nobody serves it until then. */
+const AVOIDANCE: PauseBounds = { firstMs: 30_000, longestMs: 120_000, forgetMs: 600_000 };
 /** What comes back within this was not taken by the node it was meant for. */
 const RETURN_MS = 60_000;
-const REST_FIRST_MS = 30_000;
-const REST_LONGEST_MS = 600_000;
+const REST: PauseBounds = { firstMs: 30_000, longestMs: 600_000, forgetMs: RETURN_MS };
 
 export class Claims {
   readonly #options: ClaimsOptions;
@@ -110,8 +109,7 @@ export class Claims {
   balance(shares: readonly PlatformShare[], sentAtMs: number): void {
     const { clock, platformOf, logger, report } = this.#options;
     const nowMs = clock.monotonicMs();
-    const isResting = this.#rest !== undefined && nowMs < this.#rest.untilMs;
-    if (this.#closed || this.#surplusUnderWay || isResting || sentAtMs < this.#spreadChangedAtMs || !report().logOk) return;
+    if (this.#closed || this.#surplusUnderWay || this.#isResting(nowMs) || sentAtMs < this.#spreadChangedAtMs || !report().logOk) return;
     const movable = this.#held.all.filter(({ account }) => !this.#leaving.has(account)).map(({ account }) => ({ account, platform: platformOf(account) }));
     const account = surplus(shares, movable);
     if (account === null) return;
@@ -145,7 +143,7 @@ export class Claims {
   async giveUp(account: AccountId): Promise<void> {
     const held = this.#held.get(account);
     if (held === null) return;
-    const pause = grow(this.#avoided.get(account), this.#options.clock.monotonicMs(), AVOID_FIRST_MS, AVOID_LONGEST_MS);
+    const pause = grow(this.#avoided.get(account), this.#options.clock.monotonicMs(), AVOIDANCE);
     this.#avoided.set(account, pause);
     this.#held.giveBack(held);
     await this.#release(held);
@@ -205,8 +203,13 @@ export class Claims {
     const nowMs = clock.monotonicMs();
     const atMs = this.#handedBackAtMs.get(account);
     this.#handedBackAtMs.delete(account);
-    if (atMs === undefined || nowMs - atMs > RETURN_MS) return;
-    this.#rest = grow(this.#rest, nowMs, REST_FIRST_MS, REST_LONGEST_MS);
-    logger.warn({ account }, "handed back, but nobody else took it");
+    // Several that come back together, as from a node that left, are one reason.
+    if (atMs === undefined || nowMs - atMs > RETURN_MS || this.#isResting(nowMs)) return;
+    this.#rest = grow(this.#rest, nowMs, REST);
+    logger.warn({ account }, "handed back, and back again: nothing more is handed back for a while");
+  }
+
+  #isResting(nowMs: number): boolean {
+    return this.#rest !== undefined && nowMs < this.#rest.untilMs;
   }
 }

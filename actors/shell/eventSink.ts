@@ -51,11 +51,15 @@ export class EventSink {
     return true;
   }
 
-  /** Resolves when all that was published is settled in the log. */
+  /** Resolves when all that was published before has reached the log; what others publish meanwhile is not waited for. */
   async flush(): Promise<void> {
-    const { clock, retryMs } = this.#options;
-    while (this.#waiting.length > 0) await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
-    await this.#options.producer.flush();
+    const { producer, clock, retryMs } = this.#options;
+    const before = new Set(this.#waiting.map(({ event }) => event));
+    const isWaiting = (): boolean => this.#waiting.some(({ event }) => before.has(event));
+    do {
+      while (isWaiting()) await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
+      await producer.flush();
+    } while (isWaiting()); // (3)
   }
 
   #forward(): void {

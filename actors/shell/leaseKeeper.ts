@@ -90,7 +90,7 @@ export class LeaseKeeper {
    * soon as its own orders are answered, and the lease is ended when none is left.
    */
   drain(): Promise<void> {
-    return (this.#drained ??= this.#drain());
+    return (this.#drained ??= this.#stopped ? Promise.resolve() : this.#drain());
   }
 
   /** Ends without a word to the database: as in a process that dies. The lease runs out, or somebody ends it. */
@@ -112,7 +112,6 @@ export class LeaseKeeper {
   }
 
   async #drain(): Promise<void> {
-    if (this.#stopped) return;
     this.#claims.close();
     this.#tellNews();
     await this.#claims.handBackAll();

@@ -71,13 +71,12 @@ function claimable(cell: MemoryCell, me: Identity, share: Share, { freeForMs, li
   return [...byCapacity, ...byShare].map(({ row }) => row);
 }
 
-/** Since when the account is this node's to claim; infinite while its owner is live. */
+/** Since when the account is this node's to claim; while its owner is live that lies ahead. */
 function freeSinceMs(cell: MemoryCell, me: Identity, row: AccountRow, liveForMs: number): number {
   const liveSinceMs = cell.nodes.get(me.node)?.liveSinceMs ?? Infinity;
   const owner = row.owner === null ? undefined : cell.nodes.get(row.owner.node);
   if (owner === undefined) return Math.max(row.freedAtMs, liveSinceMs);
   if (owner.boot !== row.owner?.boot) return Math.max(row.freedAtMs, owner.startedAtMs, liveSinceMs);
-  if (isLiveRow(cell, owner)) return Infinity;
   const mayReturn = owner.endedBoot !== owner.boot;
   return Math.max(row.freedAtMs, owner.leaseUntilMs, liveSinceMs + (mayReturn ? liveForMs : 0));
 }

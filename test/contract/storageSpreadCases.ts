@@ -176,6 +176,17 @@ export function spreadCases(make: StorageFactory): void {
       assert.equal((await cell.takes(alice)).length, 2);
     });
 
+    test("what is limited by capacity only still counts against the share", async (t) => {
+      const cell = await cellOf(t, 4);
+      const all = await cell.directory.accounts();
+      await cell.directory.put(all.slice(2).map((one) => ({ ...one, enabled: false })), []);
+      await cell.live(alice, bob);
+      await cell.fixture.passTime(FREE_MS);
+      await cell.directory.put(all.slice(2), []);
+      assert.deepEqual(await cell.takes(alice), ["a0", "a1"]);
+      assert.deepEqual(await cell.takes(bob), ["a2", "a3"]);
+    });
+
     test("an account given back counts from then", async (t) => {
       const cell = await cellOf(t, 2);
       await cell.live(alice);

@@ -78,6 +78,10 @@ export class KeeperCell {
     await this.storage.directory.put(accounts, []);
   }
 
+  get allHeld(): boolean {
+    return this.living.reduce((sum, { keeper }) => sum + keeper.accounts.length, 0) === this.#accounts.size;
+  }
+
   /** A process starts; it goes on by itself. */
   join(name: string, plan: NodePlan = {}): KeeperNode {
     const { clock, profile } = this;
