@@ -16,8 +16,10 @@ const REFUSALS: Readonly<Record<string, ErrorCode>> = {
   CLUSTER_AUTHORIZATION_FAILED: "configuration",
   GROUP_AUTHORIZATION_FAILED: "configuration",
   POLICY_VIOLATION: "configuration",
-  UNKNOWN_TOPIC_OR_PARTITION: "configuration",
 };
+
+/** Also said of a topic that was made a moment ago: only who knows that it cannot be there may conclude from it. */
+export const isUnknownTopic = (error: unknown): boolean => typeOf(error) === "UNKNOWN_TOPIC_OR_PARTITION";
 
 /** By these a group says that the caller is no member, or not of this generation. */
 const NO_MEMBER: ReadonlySet<string> = new Set(["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "FENCED_INSTANCE_ID"]);

@@ -12,7 +12,7 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { TopicSpec } from "../../protocol/topics.ts";
 import { Outbox } from "../outbox.ts";
 import { clientLog } from "./clientLog.ts";
-import { logError, typeOf } from "./errors.ts";
+import { isUnknownTopic, logError, typeOf } from "./errors.ts";
 import type { KafkaLogLimits } from "./limits.ts";
 import { cutOf, Sender } from "./sender.ts";
 import { KafkaSubscription } from "./subscription.ts";
@@ -54,8 +54,9 @@ export class KafkaLog implements EventLog {
     });
   }
 
-  ensureTopics(specs: readonly TopicSpec[]): Promise<void> {
-    return this.#ask("topics", (admin) => ensureTopics(admin, specs, this.#options.replication));
+  async ensureTopics(specs: readonly TopicSpec[]): Promise<void> {
+    await this.#ask("topics", (admin) => ensureTopics(admin, specs, this.#options.replication));
+    for (const { name, partitions } of specs) this.#counts.set(name, partitions);
   }
 
   bounds(topic: string): Promise<readonly PartitionBounds[]> {
@@ -171,7 +172,7 @@ export class KafkaLog implements EventLog {
     const known = this.#counts.get(topic);
     if (known !== undefined) return known;
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] }).catch((error: unknown) => {
-      if (typeOf(error) === "UNKNOWN_TOPIC_OR_PARTITION") throw new LockstepError("configuration", `there is no topic ${JSON.stringify(topic)}`, error);
+      if (isUnknownTopic(error)) throw new LockstepError("configuration", `there is no topic ${JSON.stringify(topic)}`, error);
       throw error;
     });
     const count = topics[0]?.partitions.length ?? 0;

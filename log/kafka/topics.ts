@@ -24,14 +24,16 @@ const FOR_EVER = "-1";
 /** A reader starts with the books: what was superseded must not be read for long. */
 const COMPACTION = { "segment.ms": "600000", "segment.bytes": "67108864", "min.cleanable.dirty.ratio": "0.1" } as const;
 
-/** @throws LockstepError `configuration`, naming each setting with what was expected and what was found */
+/** @throws LockstepError `configuration`, naming each setting with what was expected and what was found; `unreachable` while a new one is not known everywhere */
 export async function ensureTopics(admin: Admin, specs: readonly TopicSpec[], replication: Replication): Promise<void> {
   for (const spec of specs) checkTopicSpec(spec);
   const existing = await compare(admin, specs, replication); // 1
   const missing = specs.filter(({ name }) => !existing.has(name));
   if (missing.length === 0) return;
-  await admin.createTopics({ topics: missing.map((spec) => ({ topic: spec.name, numPartitions: spec.partitions, replicationFactor: replication.replicationFactor, configEntries: entriesOf(spec, replication) })) });
-  await compare(admin, missing, replication); // 2
+  await admin.createTopics({ waitForLeaders: false, topics: missing.map((spec) => ({ topic: spec.name, numPartitions: spec.partitions, replicationFactor: replication.replicationFactor, configEntries: entriesOf(spec, replication) })) });
+  const made = await compare(admin, missing, replication); // 2
+  const late = missing.filter(({ name }) => !made.has(name));
+  if (late.length > 0) throw new LockstepError("unreachable", `topics ${late.map(({ name }) => name).join(", ")} are made, but not known to every broker yet`);
 }
 
 function entriesOf({ cleanup, retentionMs }: TopicSpec, { minInsyncReplicas }: Replication): { name: string; value: string }[] {
