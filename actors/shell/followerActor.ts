@@ -98,9 +98,9 @@ export class FollowerActor {
     return this.#connected;
   }
 
-  /** Nothing is under way, waiting, paused or unsettled, and every link has carried out a plan. */
+  /** Nothing is under way, waiting, paused, unsettled or to be looked at again, and every link has carried out a plan. */
   get settled(): boolean {
-    return this.#desk.idle && this.#mailbox.waiting === 0 && this.#links.all.every((state) => state.planned && state.settled);
+    return !this.#reconciler.due && this.#desk.idle && this.#mailbox.waiting === 0 && this.#links.all.every((state) => state.planned && state.settled);
   }
 
   #handle(message: FollowerMessage): void {

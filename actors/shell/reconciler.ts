@@ -74,6 +74,11 @@ export class Reconciler {
     return this.#asking;
   }
 
+  /** A look is under way or to come, beside the one that comes every minute: something was left open. */
+  get due(): boolean {
+    return this.#asking || this.#next !== null;
+  }
+
   /** Reconciles `delayMs` from now, or earlier if that was wanted already. */
   look(cause: string, delayMs: number): void {
     const atMs = this.#options.clock.monotonicMs() + delayMs;
