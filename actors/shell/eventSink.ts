@@ -34,6 +34,8 @@ interface Waiting {
 export class EventSink {
   readonly #options: EventSinkOptions;
   #waiting: Waiting[] = [];
+  /** Waiting, or with the producer. */
+  readonly #unsettled = new Set<PairEvent>();
   #scheduled = false;
 
   constructor(options: EventSinkOptions) {
@@ -47,6 +49,7 @@ export class EventSink {
       return false;
     }
     this.#waiting.push({ event, onSettled });
+    this.#unsettled.add(event);
     this.#schedule(0);
     return true;
   }
@@ -54,12 +57,14 @@ export class EventSink {
   /** Resolves when all that was published before has reached the log; what others publish meanwhile is not waited for. */
   async flush(): Promise<void> {
     const { producer, clock, retryMs } = this.#options;
-    const before = new Set(this.#waiting.map(({ event }) => event));
-    const isWaiting = (): boolean => this.#waiting.some(({ event }) => before.has(event));
-    do {
-      while (isWaiting()) await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
+    const before = [...this.#unsettled];
+    const isOpen = (): boolean => before.some((event) => this.#unsettled.has(event));
+    await producer.flush();
+    while (isOpen()) {
+      // Some wait for room, or were lost and wait to be handed over again (3).
+      await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
       await producer.flush();
-    } while (isWaiting()); // (3)
+    }
   }
 
   #forward(): void {
@@ -69,7 +74,8 @@ export class EventSink {
     // What comes meanwhile, also what a producer settles at once, waits behind.
     this.#waiting = [];
     let taken = 0;
-    for (const { event, onSettled = (error: Error | null) => this.#settled(event, error) } of waiting) {
+    for (const { event, onSettled: told } of waiting) {
+      const onSettled = (error: Error | null): void => (told === undefined ? this.#settled(event, error) : this.#told(event, error, told));
       const result = producer.append(
         { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encode(PAIR_EVENT, event) },
         onSettled,
@@ -82,11 +88,19 @@ export class EventSink {
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
 
-  /** Invariant 3; who gave an `onSettled` decides itself. */
+  /** Who gave an `onSettled` decides itself. */
+  #told(event: PairEvent, error: Error | null, onSettled: (error: Error | null) => void): void {
+    this.#unsettled.delete(event);
+    onSettled(error);
+  }
+
+  /** Invariant 3. */
   #settled(event: PairEvent, error: Error | null): void {
     const { capacity, metrics, retryMs } = this.#options;
-    if (error === null || isLockstepError(error, "stopped")) return;
-    if (this.#waiting.length >= capacity) return metrics.count("events_waiting_full");
+    const isLost = error !== null && !isLockstepError(error, "stopped");
+    const isFull = this.#waiting.length >= capacity;
+    if (isLost && isFull) metrics.count("events_waiting_full");
+    if (!isLost || isFull) return void this.#unsettled.delete(event);
     this.#waiting.push({ event, onSettled: undefined });
     this.#schedule(retryMs);
   }

@@ -103,6 +103,26 @@ test("a log that was stopped is not tried again", async () => {
   assert.deepEqual([errors.length, clock.pending], [1, 0]);
 });
 
+test("a flush waits for what the log lost until it has it, and not for what is published meanwhile", async () => {
+  const { clock, producer, events } = sink();
+  producer.loses = true;
+  events.publish(event(1));
+  await clock.advance(10);
+  let flushed = false;
+  const flush = events.flush().then(() => (flushed = true));
+  await clock.advance(1_000);
+  assert.equal(flushed, false);
+  producer.append = ({ value }, onSettled) => {
+    const { n } = decode(PAIR_EVENT, value ?? new Uint8Array());
+    if (n > 1) return "full";
+    onSettled?.(null);
+    return "accepted";
+  };
+  await clock.advance(60);
+  events.publish(event(2));
+  await elapsed(clock, flush);
+});
+
 test("a flush waits for what is buffered", async () => {
   const { clock, producer, events } = sink();
   producer.says = "full";
