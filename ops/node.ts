@@ -26,6 +26,7 @@ import type { Logger } from "../protocol/ports/logging.ts";
 import type { Metrics } from "../protocol/ports/metrics.ts";
 import type { Directory, Identity, PairStore, Registry } from "../protocol/ports/storage.ts";
 import type { Platform } from "../protocol/trades.ts";
+import { within } from "../protocol/waiting.ts";
 import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topics.ts";
 import { GATE_SLOTS } from "./config/keys.ts";
 import { resolveCredentials, type Environment } from "./credentials.ts";
@@ -225,12 +226,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
 }
 
 /** A log that takes nothing must not keep us: what it lacks, reconcile finds. */
-function flushed(flush: () => Promise<void>, clock: Clock): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(FLUSH_LIMIT_MS, () => reject(new LockstepError("unreachable", `the log did not take everything within ${FLUSH_LIMIT_MS} ms`)));
-    flush().then(resolve, reject).finally(() => timer.cancel());
-  });
-}
+const flushed = (flush: () => Promise<void>, clock: Clock): Promise<void> => within(clock, FLUSH_LIMIT_MS, "the log", flush());
 
 function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate, sessions: Map<AccountId, Mt4Session | Mt5Session>): SupervisorOptions["openSession"] {
   const { me, clock, random, logger: log, limits, wrapSession = (session) => session } = options;

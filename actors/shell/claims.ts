@@ -16,7 +16,7 @@ import { freeForMs, liveForMs, type LeaseProfile } from "../core/leaseProfile.ts
 import { grow, surplus, type GrowingPause, type PauseBounds } from "../core/leaseShare.ts";
 import type { SharedGate } from "../executor/sharedGate.ts";
 import type { HeldAccounts } from "./heldAccounts.ts";
-import { within } from "./within.ts";
+import { within } from "../../protocol/waiting.ts";
 
 export interface ClaimsOptions {
   readonly registry: Registry;

@@ -17,7 +17,7 @@ import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Deadline, FenceState } from "../executor/sharedGate.ts";
 import { Claims, type ClaimsOptions } from "./claims.ts";
 import { HeldAccounts } from "./heldAccounts.ts";
-import { within } from "./within.ts";
+import { within } from "../../protocol/waiting.ts";
 
 export interface LeaseKeeperOptions extends ClaimsOptions {
   readonly metrics: Metrics;

@@ -17,7 +17,7 @@ import type { KafkaLogLimits } from "./limits.ts";
 import { cutOf, Sender } from "./sender.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { ensureTopics, type Replication } from "./topics.ts";
-import { pause, within } from "./waiting.ts";
+import { pause, within } from "../../protocol/waiting.ts";
 
 export interface KafkaLogOptions {
   /** `host:port` each. */

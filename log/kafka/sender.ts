@@ -14,7 +14,7 @@ import type { OutgoingRecord, ProducerOptions } from "../../protocol/ports/log.t
 import type { SendResults } from "../outbox.ts";
 import { logError, refusalOf } from "./errors.ts";
 import type { KafkaLogLimits } from "./limits.ts";
-import { pause, within } from "./waiting.ts";
+import { pause, within } from "../../protocol/waiting.ts";
 
 export interface SenderOptions {
   readonly kafka: Kafka;

@@ -16,7 +16,7 @@ import { isNoMember, logError } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import type { KafkaLogLimits } from "./limits.ts";
 import { beginningOf } from "./places.ts";
-import { pause, within } from "./waiting.ts";
+import { pause, within } from "../../protocol/waiting.ts";
 
 export interface SubscriptionOptions {
   readonly kafka: Kafka;
@@ -168,7 +168,8 @@ export class KafkaSubscription implements Subscription {
   #listen(): void {
     const { consume, clock } = this.#options;
     const { events } = this.#consumer;
-    const on = <T>(event: string, listener: (payload: T) => void): void => void (this.#consumer.on as (name: string, fn: (event: { payload: T }) => void) => unknown)(event, ({ payload }) => listener(payload));
+    const consumer: { on(name: string, listener: (event: { readonly payload: unknown }) => void): unknown } = this.#consumer;
+    const on = <T>(event: string, listener: (payload: T) => void): void => void consumer.on(event, ({ payload }) => listener(payload as T));
     on<{ memberAssignment: Record<string, number[]> }>(events.GROUP_JOIN, ({ memberAssignment }) => this.#onJoin(memberAssignment));
     on(events.REBALANCING, () => this.#lose());
     on(events.STOP, () => this.#lose());
@@ -252,8 +253,9 @@ export class KafkaSubscription implements Subscription {
     return feed;
   }
 
-  async #onClientBatch({ batch, heartbeat }: EachBatchPayload): Promise<void> {
-    await heartbeat();
+  async #onClientBatch(payload: EachBatchPayload): Promise<void> {
+    await payload.heartbeat();
+    const { batch } = payload;
     const { topic, partition } = batch;
     const records = batch.messages.map((message) => ({ topic, partition, offset: Number(message.offset), key: message.key?.toString() ?? "", value: message.value, timestampMs: Number(message.timestamp) }));
     const offered: Batch = { topic, partition, records, next: Number(batch.lastOffset()) + 1, end: Number(batch.highWatermark) };

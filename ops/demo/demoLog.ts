@@ -4,6 +4,7 @@ import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
 import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
 import { MemoryLog } from "../../log/memory/memoryLog.ts";
+import { messageOf } from "../../protocol/errors.ts";
 import type { CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { EventLog } from "../../protocol/ports/log.ts";
@@ -54,7 +55,7 @@ export async function kafkaDemoLog(options: DemoLogOptions): Promise<DemoLog> {
     open,
     async close() {
       const [failure] = await ends.run();
-      if (failure !== undefined) logger.warn({ error: String(failure) }, "the demo's topics were not taken away");
+      if (failure !== undefined) logger.warn({ error: messageOf(failure) }, "the demo's topics were not taken away");
     },
   };
 }

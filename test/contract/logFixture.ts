@@ -92,8 +92,7 @@ export class LogCase {
   /** Appends one record and waits until the log has it. */
   async append(record: OutgoingRecord): Promise<void> {
     const producer = this.log.producer({ maxBuffered: 1, delivery: "critical" });
-    let failure: Error | null = null;
-    producer.append(record, (error) => (failure = error));
+    const failure = await new Promise<Error | null>((settled) => producer.append(record, settled));
     await producer.close();
     if (failure !== null) throw failure;
   }

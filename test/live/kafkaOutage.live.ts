@@ -29,10 +29,10 @@ async function traffic(t: TestContext, log: KafkaLog, others: readonly KafkaLog[
   const producer = log.producer({ maxBuffered: 500, delivery: "critical" });
   const acknowledged: string[] = [];
   const seen = { refused: 0, full: 0 };
+  const state = { isWriting: true };
   let written = 0;
-  let isWriting = true;
   const writing = (async () => {
-    while (isWriting) {
+    while (state.isWriting) {
       const text = `${written}`;
       const result = producer.append({ topic, partition: written % PARTITIONS, key: `k${written % PARTITIONS}`, value: new TextEncoder().encode(text) }, (error) => {
         if (error === null) acknowledged.push(text);
@@ -44,7 +44,7 @@ async function traffic(t: TestContext, log: KafkaLog, others: readonly KafkaLog[
     }
   })();
   const stop = async (): Promise<void> => {
-    isWriting = false;
+    state.isWriting = false;
     await writing;
     await producer.close();
   };
