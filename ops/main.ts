@@ -7,8 +7,10 @@
 import { Command, CommanderError } from "commander";
 import { isLockstepError, messageOf } from "../protocol/errors.ts";
 import { systemClock } from "./clock.ts";
+import { CLUSTER_DEFAULTS } from "./cluster/options.ts";
 import type { ApplyCommandOptions } from "./commands/apply.ts";
 import type { BrokerCommandOptions } from "./commands/broker.ts";
+import type { ClusterCommandOptions } from "./commands/cluster.ts";
 import type { DemoCommandOptions } from "./commands/demo.ts";
 import { withSettings, type SettingOptions } from "./config/nodeOptions.ts";
 import { openLogger } from "./logging.ts";
@@ -17,6 +19,7 @@ import { openLogger } from "./logging.ts";
 const load = {
   apply: async () => (await import("./commands/apply.ts")).applyCommand,
   broker: async () => (await import("./commands/broker.ts")).brokerCommand,
+  cluster: async () => (await import("./commands/cluster.ts")).clusterCommand,
   demo: async () => (await import("./commands/demo.ts")).demoCommand,
   kafka: async () => import("./commands/kafka.ts"),
   node: async () => (await import("./commands/node.ts")).nodeCommand,
@@ -92,6 +95,18 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--host <address>", "default: 127.0.0.1")
     .option("--log <file>", "where the broker's log goes: a file that is not there yet")
     .action(async (options: BrokerCommandOptions) => exit(await (await load.broker())(options)));
+
+  program
+    .command("cluster")
+    .description("a whole cluster on this machine: real Kafka, real PostgreSQL, nodes in processes of their own, masters that each play a statement; an independent checker gives the verdict")
+    .option("--nodes <n>", "nodes", CLUSTER_DEFAULTS.nodes)
+    .option("--followers <n>", "followers of all masters together", CLUSTER_DEFAULTS.followers)
+    .option("--masters <n>", "masters, each with brokers of its own", CLUSTER_DEFAULTS.masters)
+    .option("--for <time>", "how long the story takes: 30s, 2m", CLUSTER_DEFAULTS.for)
+    .option("--churn", "in the middle of the story one node ends and another one starts")
+    .option("--statement <file>", "an account statement that every master plays; default: the bundled one")
+    .option("--json", "one JSON object on standard output")
+    .action(async (options: ClusterCommandOptions) => exit(await (await load.cluster())(options)));
 
   withSettings(program.command("node"))
     .description("runs one node of the cluster until it is told to stop; each option is a setting, which the environment or a file may give as well")

@@ -1,6 +1,7 @@
-// Owns the look at who owns what: `/owner/{follower}`, `/accounts`, `/links`, `/nodes`.
+// Owns the look at who owns what: `/owner/{follower}`, `/accounts`, `/links`, `/nodes`, `/held`.
 //
-// 1. Any node answers for the whole cell: the rows say it.
+// 1. Any node answers for the whole cell: the rows say it. `/held` alone is this process's own word: a row
+//    names one owner, so whoever looks for two compares these.
 // 2. An owner that cannot prove its lease is none: 404, also when it is this node and only it knows yet.
 // 3. Of credentials the reference is shown, never what is behind it.
 
@@ -29,6 +30,11 @@ export function accountRoutes(app: FastifyInstance, { overview, me, state }: Pic
   app.get("/links", async (request) => {
     const page = pageOf(parametersOf(request.query, PAGE), (text) => idFrom("after", text, linkId));
     return answerPage(page, (wanted) => overview.links(wanted), ({ id }) => id);
+  });
+  app.get("/held", async (request) => {
+    parametersOf(request.query, []);
+    const now = state();
+    return { ...me, fenced: now?.fenced ?? true, items: now?.accounts ?? [] }; // (1)
   });
   app.get("/nodes", async (request) => {
     parametersOf(request.query, []);

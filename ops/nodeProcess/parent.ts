@@ -5,7 +5,8 @@
 // 2. It starts no second child: whoever runs services starts the command again.
 // 3. The first signal is the child's, which drains; the next one kills it at once. Signals that come
 //    together are one: a terminal and npm both pass them on.
-// 4. Reaped is dead: only then, and unless the child said so itself by exit code 0, its lease is ended.
+// 4. Whoever started it with a channel may go without a word: the channel's end is a signal as well.
+// 5. Reaped is dead: only then, and unless the child said so itself by exit code 0, its lease is ended.
 
 import type { ChildProcess } from "node:child_process";
 import { messageOf } from "../../protocol/errors.ts";
@@ -74,7 +75,7 @@ async function outcome(options: ParentOptions, child: ChildProcess, watch: Signa
   child.send(start, () => undefined); // a child that is gone already is seen by its end
   const loading = loadRegistry();
   loading.catch(() => undefined); // told when it is needed
-  const code = await ended; // (4)
+  const code = await ended; // (5)
   if (code === 0) return 0;
   const how = child.signalCode === null ? `ended with exit code ${code}` : `was ended by ${child.signalCode}`;
   if (!heard.some(isLeasing)) {
@@ -113,6 +114,8 @@ class SignalWatch {
   readonly #clock: Clock;
   readonly #giveUp = new AbortController();
   readonly #listen = (signal: NodeJS.Signals): void => this.#on(signal);
+  /** Told already, it is told nothing new by this. */
+  readonly #gone = (): void => void (this.#told === null && this.#on("SIGTERM"));
   #told: NodeJS.Signals | null = null;
   #lastMs = Number.NEGATIVE_INFINITY;
   #killedBy: NodeJS.Signals | null = null;
@@ -121,6 +124,9 @@ class SignalWatch {
     this.#child = child;
     this.#clock = clock;
     for (const signal of SIGNALS) process.on(signal, this.#listen);
+    process.once("disconnect", this.#gone); // (4)
+    process.channel?.unref();
+    if (process.connected === false) this.#gone();
   }
 
   get told(): NodeJS.Signals | null {
@@ -139,6 +145,7 @@ class SignalWatch {
 
   done(): void {
     for (const signal of SIGNALS) process.off(signal, this.#listen);
+    process.off("disconnect", this.#gone);
   }
 
   #on(signal: NodeJS.Signals): void {

@@ -7,7 +7,8 @@
 //    the master's session or the follower's was deaf, while an order of the trade had an unknown outcome.
 // 3. An order that was on its way when its connection ended is in no log, and its outcome as unknown: so
 //    may be whatever the copier had to do then.
-// 4. After an outage a trade is opened late only when orders of the copier before it have settled.
+// 4. After an outage, and under a new owner, a trade is opened late only when orders of whoever was before
+//    have settled.
 
 import type { Link } from "../../../protocol/accounts.ts";
 import type { AccountId, Ticket } from "../../../protocol/ids.ts";
@@ -16,7 +17,8 @@ import type { Platform } from "../../../protocol/trades.ts";
 import type { VolumeUnits } from "../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../broker/accounts.ts";
 import type { Cast, Follower } from "../cast.ts";
-import { firstTicketOf, initialVolumeOf, type AccountHistory, type Request, type Trade } from "./history.ts";
+import { RESYNC_MS } from "./ears.ts";
+import { beginOf, firstTicketOf, initialVolumeOf, type AccountHistory, type Request, type Trade } from "./history.ts";
 import type { Histories } from "./histories.ts";
 import { followerSymbol, taggedTicket } from "./names.ts";
 import { unsettledSpan } from "./outcomes.ts";
@@ -66,7 +68,7 @@ interface Draft {
   readonly rows: Pair[];
 }
 
-export const emptyHistory = (account: AccountId, platform: Platform): AccountHistory => ({ account, platform, symbols: new Map(), trades: [], requests: new Map(), deaf: [], cutsMs: [] });
+export const emptyHistory = (account: AccountId, platform: Platform): AccountHistory => ({ account, platform, symbols: new Map(), trades: [], requests: new Map(), deaf: [], cutsMs: [], moves: [] });
 
 export function followerCases(histories: Histories, cast: Cast, pairs: readonly Pair[], allowance: Allowance): FollowerCase[] {
   const master = histories.accounts.get(cast.master.account) ?? emptyHistory(cast.master.account, cast.master.platform);
@@ -87,18 +89,24 @@ function followerCase({ broker, link }: Follower, histories: Histories, master: 
   for (const row of rows) drafts.get(row.masterTicket)?.rows.push(row);
 
   const copies = new Map<Ticket, Copy>();
-  const unheard = joined([...allowance.outages, ...master.deaf]);
+  const moves = movesOf(history, allowance);
+  const unheard = joined([...allowance.outages, ...master.deaf, ...moves]);
   const follower: FollowerCase = { id: broker.account, platform: broker.platform, link, history, quotes: histories.quotes, end: histories.end, unheard, outages: allowance.outages, copies, rows };
-  const deaf = [...unheard, ...history.deaf];
-  for (const [ticket, draft] of drafts) copies.set(ticket, { follower, ...draft, ...patienceFor(draft, history, deaf, allowance) });
+  const deaf = [...allowance.outages, ...master.deaf, ...history.deaf];
+  for (const [ticket, draft] of drafts) copies.set(ticket, { follower, ...draft, ...patienceFor(draft, history, deaf, moves, allowance) });
   return follower;
 }
 
-function patienceFor({ master, requests }: Draft, { platform, cutsMs }: AccountHistory, deaf: readonly Span[], allowance: Allowance): Pick<Copy, "patience" | "openingPatience"> {
+/** From when an owner that leaves takes nothing new any more to the login of the next one. */
+const movesOf = ({ moves }: AccountHistory, { handoverMs }: Allowance): Span[] => (handoverMs === null ? [] : moves.map(({ fromMs, toMs }) => ({ fromMs: fromMs - handoverMs, toMs })));
+
+function patienceFor({ master, requests }: Draft, { platform, cutsMs }: AccountHistory, deaf: readonly Span[], moves: readonly Span[], allowance: Allowance): Pick<Copy, "patience" | "openingPatience"> {
   const { graceMs, settleMs, outages } = allowance;
   const known = [...deaf, ...requests.flatMap((request) => unsettledSpan(request, platform, allowance) ?? [])]; // 2
   const always = [...known, ...lostOnTheWay(momentsOf(master), cutsMs, known, allowance)]; // 3
-  const settling = outages.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + settleMs })); // 4
+  // What a new owner finds it opens late; what it hears of when it has taken everything in is new to it.
+  const found = moves.filter(({ toMs }) => beginOf(master).atMs <= toMs + RESYNC_MS);
+  const settling = [...outages, ...found].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + settleMs })); // 4
   return { patience: new Patience(graceMs, always), openingPatience: new Patience(graceMs, [...always, ...settling]) };
 }
 

@@ -41,6 +41,8 @@ export interface CheckInput {
   readonly callTimeoutMs?: number;
   /** When no copier was running, on the broker's clock, each up to when the next one was ready. Default: never. */
   readonly outages?: readonly Span[];
+  /** How long before the end of its session an owner may have begun to leave. Default null: accounts stay where they are. */
+  readonly handoverMs?: number | null;
 }
 
 const SETTLE_MS = 5_000;
@@ -66,7 +68,7 @@ export interface FollowerReport {
   readonly modified: number;
   /** Pending orders that the copier placed. */
   readonly pendings: number;
-  /** Master trades without a copy, by the reason of their row; `unheard` without one: begun and ended while nobody heard the master. */
+  /** Master trades without a copy, by the reason of their row; `unheard` without one: begun and ended while nobody heard the master, or nobody owned the follower. */
   readonly skipped: Readonly<Record<string, number>>;
   /** Copy positions that stand at the end of the log. */
   readonly openAtEnd: number;
@@ -89,11 +91,11 @@ type Rules<S> = Readonly<Record<string, (subject: S) => readonly string[]>>;
 const COPY_RULES: Rules<Copy> = { ...openingRules, ...shareRules, ...levelRules, ...endRules, ...orderRules, ...skipRules, ...rowRules };
 const FOLLOWER_RULES: Rules<FollowerCase> = { ...followerOrderRules, ...followerRowRules };
 
-export function checkDemo({ statement, cast, log, rows, rejected, graceMs, settleMs = SETTLE_MS, callTimeoutMs = CALL_TIMEOUT_MS, outages = [] }: CheckInput): CheckReport {
+export function checkDemo({ statement, cast, log, rows, rejected, graceMs, settleMs = SETTLE_MS, callTimeoutMs = CALL_TIMEOUT_MS, outages = [], handoverMs = null }: CheckInput): CheckReport {
   const histories = foldLog(log); // 2
   const master = histories.accounts.get(cast.master.account) ?? emptyHistory(cast.master.account, cast.master.platform);
   const absent = [cast.master, ...cast.followers.map(({ broker }) => broker)].filter(({ account }) => !histories.accounts.has(account));
-  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), { graceMs, settleMs, callTimeoutMs, outages }).map((follower) => ({ follower, violations: violationsOf(follower) }));
+  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), { graceMs, settleMs, callTimeoutMs, outages, handoverMs }).map((follower) => ({ follower, violations: violationsOf(follower) }));
   const violations = [
     ...named("log-integrity", null, [...histories.faults, ...absent.map(({ account }) => `account ${account} is not in the log`)]),
     ...broken(masterRules, masterCase(statement, master), null),

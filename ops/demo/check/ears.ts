@@ -4,6 +4,8 @@
 //    time to take in how things stand; longer while its broker is loading or lies about that.
 // 2. A half-open connection hears nothing, and does not know that: it notices by its pings.
 // 3. What a session was not told it learns at its next login.
+// 4. Where another client's session follows, the account had another owner; from the one's end to the
+//    other's beginning it had none.
 
 import type { BrokerLogEntry } from "../../broker/log.ts";
 import type { Quirks } from "../../broker/quirks.ts";
@@ -19,9 +21,13 @@ export type EarsEntry = Extract<BrokerLogEntry, { kind: "login" | "disconnect" |
 export class Ears {
   /** When a connection of the account ended: what was on its way to the broker then may be lost. */
   readonly cutsMs: number[] = [];
+  /** From the end of one owner's session to the login of another's (4). */
+  readonly moves: Span[] = [];
   readonly #past: Span[] = [];
   readonly #sessions = new Set<number>();
   #silentSinceMs: number | null = -Infinity;
+  /** Whose session was the last one; null: it did not say. */
+  #client: string | null = null;
   /** Half open, and when that ends by itself. */
   #mute: Span | null = null;
   #unawareSinceMs: number | null = null;
@@ -33,7 +39,7 @@ export class Ears {
   take(entry: EarsEntry): void {
     switch (entry.kind) {
       case "login":
-        if (entry.channel === "session" && entry.refused === null) this.#login(entry.connection, entry.atMs);
+        if (entry.channel === "session" && entry.refused === null) this.#login(entry.connection, entry.client, entry.atMs);
         return;
       case "disconnect":
         this.cutsMs.push(entry.atMs);
@@ -60,7 +66,9 @@ export class Ears {
     return [...this.#past, ...open, ...unaware, ...(this.#mute === null ? [] : [this.#mute])];
   }
 
-  #login(connection: number, atMs: number): void {
+  #login(connection: number, client: string | null, atMs: number): void {
+    if (this.#client !== null && client !== null && client !== this.#client) this.moves.push({ fromMs: this.#silentSinceMs ?? atMs, toMs: atMs }); // 4
+    this.#client = client;
     const toMs = atMs + RESYNC_MS + (this.#snapshots?.forMs ?? 0); // 1
     this.#deaf(this.#silentSinceMs ?? atMs, toMs);
     if (this.#missedSinceMs !== null) this.#deaf(this.#missedSinceMs, toMs); // 3

@@ -142,6 +142,10 @@ export class FoldedAccount implements AccountHistory {
     return this.ears.cutsMs;
   }
 
+  get moves(): readonly Span[] {
+    return this.ears.moves;
+  }
+
   asked(entry: EntryOf<"request">): void {
     const ticket = "ticket" in entry.order ? entry.order.ticket : null;
     this.requests.set(entry.n, new FoldedRequest(entry, ticket === null ? null : (this.#byTicket.get(ticket) ?? null)));

@@ -95,6 +95,8 @@ export interface AccountHistory {
   readonly deaf: readonly Span[];
   /** When one of its connections ended. */
   readonly cutsMs: readonly number[];
+  /** From the end of one owner's session to the login of another's. */
+  readonly moves: readonly Span[];
 }
 
 export function firstTicketOf(trade: Trade): Ticket {

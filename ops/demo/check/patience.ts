@@ -16,6 +16,11 @@ export interface Allowance {
   readonly callTimeoutMs: number;
   /** When no copier was running, on the broker's clock. `toMs`: the next one was ready. */
   readonly outages: readonly Span[];
+  /**
+   * Accounts change their owners. One that leaves takes nothing new, waits for its orders' answers and for the log, and then
+   * ends its session: so long before that end it has begun to leave. Null: they stay where they are.
+   */
+  readonly handoverMs: number | null;
 }
 
 export class Patience {

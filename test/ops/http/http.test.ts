@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { tokenOf } from "../../../ops/http/token.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
+import { accountId, type Epoch } from "../../../protocol/ids.ts";
 import type { Overview } from "../../../protocol/ports/overview.ts";
 import { asked, followers, ME, pairOf, rawAnswer, READY, TOKEN } from "./httpFixture.ts";
 
 const OPEN = ["/healthz", "/readyz", "/metrics"];
-const CLOSED = ["/owner/f0", "/accounts", "/links", "/nodes", "/pairs", "/nothing", "/", "/healthz/x", "//healthz"];
+const CLOSED = ["/owner/f0", "/accounts", "/links", "/nodes", "/held", "/pairs", "/nothing", "/", "/healthz/x", "//healthz"];
 
 describe("the token", () => {
   test("health, readiness and metrics need none, all else does, also what does not exist", async (t) => {
@@ -42,6 +43,7 @@ describe("readiness", () => {
     ["when the log is silent", { state: () => ({ ...READY, logOk: false, logSilentMs: 31_200 }) }, ["log: silent for 31 s"]],
     ["when the log was never heard", { state: () => ({ ...READY, logOk: false, logSilentMs: null }) }, ["log: silent for ever"]],
     ["when rows wait for the database", { state: () => ({ ...READY, rowsWaitingMs: 16_000 }) }, ["writer: rows have been waiting for 16 s"]],
+    ["when events of a newer release wait", { state: () => ({ ...READY, blockedPartitions: [2, 5] }) }, ["writer: partitions 2, 5 hold events of a newer release"]],
     ["when the database does not answer", { askDatabase: () => Promise.reject(new Error("gone")) }, ["database: it does not answer"]],
     ["while it drains", { isDraining: () => true }, ["draining: it was told to stop"]],
   ] as const;
@@ -74,6 +76,14 @@ describe("who owns what", () => {
   test("of this node's own accounts none while it is fenced, though its row still lives", async (t) => {
     const { get } = await asked(t, { state: () => ({ ...READY, fenced: true }) });
     assert.equal((await get("/owner/f0")).status, 404);
+  });
+
+  test("what a process holds by its own word, whatever the rows say", async (t) => {
+    const held = { account: accountId("f9"), role: "follower", epoch: 7 as Epoch, actor: "settled" } as const;
+    const { get } = await asked(t, { state: () => ({ ...READY, accounts: [held] }) });
+    assert.deepEqual((await get("/held")).body, { ...ME, fenced: false, items: [held] });
+    const starting = await asked(t, { state: () => null });
+    assert.deepEqual((await starting.get("/held")).body, { ...ME, fenced: true, items: [] });
   });
 
   test("accounts show the reference of their credentials and nothing behind it", async (t) => {
@@ -117,7 +127,7 @@ describe("who owns what", () => {
 describe("nonsense", () => {
   const bad: readonly string[] = [
     "/accounts?limit=0", "/accounts?limit=1001", "/accounts?limit=-1", "/accounts?limit=1e2", "/accounts?limit=", "/accounts?limit=1&limit=2", "/accounts?after=", "/accounts?after='%20OR%201=1",
-    "/accounts?limt=3", "/nodes?x=1", "/owner/f0?x=1", "/links?after=%00", "/pairs?status=open", "/pairs?follower=..", "/pairs?link=a/b", "/pairs?after=x", "/pairs?after=a/1/2/3",
+    "/accounts?limt=3", "/nodes?x=1", "/held?x=1", "/owner/f0?x=1", "/links?after=%00", "/pairs?status=open", "/pairs?follower=..", "/pairs?link=a/b", "/pairs?after=x", "/pairs?after=a/1/2/3",
     "/pairs?after=a/99999999999999999/1", "/pairs?after=a/1/9999999999", "/pairs?after=a/-1/1", "/pairs?__proto__=1", "/pairs?constructor=1",
   ];
   test("a parameter that cannot be is refused and says what was expected", async (t) => {

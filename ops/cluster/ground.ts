@@ -1,0 +1,77 @@
+// Owns what a cluster stands on: a real database with a cell of its own, a real Kafka, and that nothing of
+// the cell is left in Kafka afterwards.
+//
+// 1. The rows stay for a day, for whoever wants to look at them; topics and groups go at once.
+
+import { GroupView } from "../../log/kafka/groupView.ts";
+import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
+import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
+import { messageOf } from "../../protocol/errors.ts";
+import { cellId, type CellId } from "../../protocol/ids.ts";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import { topicSpecs } from "../../protocol/topics.ts";
+import { forgetCells } from "../../storage/oldCells.ts";
+import { openStorage, type Storage } from "../../storage/storage.ts";
+import type { Environment } from "../credentials.ts";
+import type { Ends } from "../ends.ts";
+import { resolveKafka } from "../kafka/resolve.ts";
+import { pause } from "../pause.ts";
+import { resolveDatabase } from "../postgres/resolve.ts";
+
+export interface GroundOptions {
+  readonly run: string;
+  readonly partitions: number;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Ground {
+  readonly cell: CellId;
+  readonly databaseUrl: string;
+  readonly brokers: readonly string[];
+  readonly storage: Storage;
+  readonly log: KafkaLog;
+  readonly groups: GroupView;
+}
+
+const CELLS = "lockstep-cluster-";
+const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
+/** A member that died is forgotten by its group after its session. */
+const GROUP_LIMIT_MS = 10_000;
+const GROUP_POLL_MS = 500;
+
+/** What it opens is ended through `ends`. @throws LockstepError `configuration`, `unreachable`, `database_busy`, `database_fault` */
+export async function openGround({ run, partitions, env, clock, logger }: GroundOptions, ends: Ends): Promise<Ground> {
+  const cell = cellId(`${CELLS}${run}`);
+  const database = await resolveDatabase({ env, logger, clock });
+  ends.add(() => database.stop());
+  const connections = { url: database.url, logger, maxConnections: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+  const storage = await openStorage({ ...connections, cell });
+  ends.add(() => storage.close());
+  await forgetCells(connections, CELLS, FORGOTTEN_AFTER_MS); // 1
+  await storage.directory.partitions(partitions);
+  const kafka = await resolveKafka({ env, logger, clock });
+  ends.add(() => kafka.stop());
+  const client = { brokers: kafka.brokers, clientId: `lockstep ${cell} cluster`, clock, logger, limits: KAFKA_LOG_LIMITS };
+  const log = new KafkaLog({ ...client, replication: { replicationFactor: 1, minInsyncReplicas: 1 } });
+  ends.add(() => log.close());
+  const groups = new GroupView(client);
+  ends.add(() => groups.close());
+  ends.add(() => clear({ cell, log, groups }, partitions, clock, logger));
+  return { cell, databaseUrl: database.url, brokers: kafka.brokers, storage, log, groups };
+}
+
+/** Invariant 1. */
+async function clear({ cell, log, groups }: Pick<Ground, "cell" | "log" | "groups">, partitions: number, clock: Clock, logger: Logger): Promise<void> {
+  try {
+    await log.deleteTopics(topicSpecs(cell, partitions).map(({ name }) => name));
+    const limitMs = clock.monotonicMs() + GROUP_LIMIT_MS;
+    for (const group of await groups.namesOf(`lockstep.${cell}.`)) {
+      while (!(await groups.remove(group)) && clock.monotonicMs() < limitMs) await pause(clock, GROUP_POLL_MS);
+    }
+  } catch (error) {
+    logger.warn({ cell, error: messageOf(error) }, "what the cell has in Kafka was not taken away");
+  }
+}

@@ -1,0 +1,126 @@
+// Owns one node of the cluster as its processes: started as a user would, told to end, ended for certain.
+//
+// 1. It is a process group of its own: a terminal's ctrl-C reaches it through us alone, and what does not
+//    end in time is ended whole, parent and child.
+// 2. It has a channel to us and says nothing on it: when we are gone, whatever ended us, it ends.
+// 3. All it says goes into one file.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import { pause } from "../pause.ts";
+import { COMMAND, exitCodeOfChild } from "../launch.ts";
+
+export interface NodeRunOptions {
+  readonly name: string;
+  /** As on the command line. */
+  readonly settings: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly logFile: string;
+  readonly clock: Clock;
+}
+
+/** Longer than a node gives itself. */
+const DRAIN_LIMIT_MS = 50_000;
+const HURRIED_LIMIT_MS = 15_000;
+const LEFT_POLL_MS = 100;
+const READY = /^node \S+ ready, http (\S+)$/m;
+
+export class NodeRun {
+  readonly name: string;
+  /** With its exit code; never rejects. */
+  readonly ended: Promise<number>;
+  readonly #child: ChildProcess;
+  readonly #clock: Clock;
+  #out = "";
+  #exitCode: number | null = null;
+  #told = false;
+  /** The parent has ended and its child has not. */
+  #leftChild = false;
+
+  constructor({ name, settings, env, logFile, clock }: NodeRunOptions) {
+    this.name = name;
+    this.#clock = clock;
+    const file = openSync(logFile, "a");
+    this.#child = spawn(process.execPath, [...process.execArgv, COMMAND, "node", "--node-name", name, ...settings], { env, detached: true, stdio: ["ignore", "pipe", file, "ipc"] }); // (1, 2)
+    closeSync(file);
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#out += text;
+      void appendFile(logFile, text).catch(() => undefined); // (3)
+    });
+    this.ended = exitCodeOfChild(this.#child)
+      .catch(() => 1)
+      .then((code) => {
+        if (code !== 0) this.#watchLeft();
+        return (this.#exitCode = code);
+      });
+  }
+
+  /** `host:port` of its HTTP, once it is ready. */
+  get address(): string | null {
+    return READY.exec(this.#out)?.[1] ?? null;
+  }
+
+  /** Null while it runs. */
+  get exitCode(): number | null {
+    return this.#exitCode;
+  }
+
+  /** Whether it was told to end. */
+  get told(): boolean {
+    return this.#told;
+  }
+
+  /** Ends in order; resolves with the exit code, null when it had to be killed. */
+  async drain(): Promise<number | null> {
+    this.#tell("SIGTERM");
+    return (await this.#endsWithin(DRAIN_LIMIT_MS)) ? this.#exitCode : this.#kill();
+  }
+
+  /** Ends soon, in order if it can. */
+  async end(): Promise<void> {
+    this.#tell("SIGTERM");
+    if (!(await this.#endsWithin(HURRIED_LIMIT_MS))) await this.#kill();
+    while (this.#leftChild && this.#signalGroup("SIGKILL")) await pause(this.#clock, LEFT_POLL_MS);
+  }
+
+  /** To its parent, which passes it on. */
+  #tell(signal: NodeJS.Signals): void {
+    if (this.#told || this.#exitCode !== null) return;
+    this.#told = true;
+    this.#child.kill(signal);
+  }
+
+  async #kill(): Promise<null> {
+    this.#signalGroup("SIGKILL");
+    await this.ended;
+    return null;
+  }
+
+  /** As long as somebody is in the group its number is nobody else's. */
+  #watchLeft(): void {
+    this.#leftChild = this.#signalGroup(0);
+    if (this.#leftChild) this.#clock.after(LEFT_POLL_MS, () => this.#watchLeft());
+  }
+
+  /** False: there is nobody in its group. */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#child;
+    try {
+      return pid !== undefined && process.kill(-pid, signal);
+    } catch {
+      return false;
+    }
+  }
+
+  #endsWithin(limitMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(limitMs, () => resolve(false));
+      void this.ended.then(() => {
+        timer.cancel();
+        resolve(true);
+      });
+    });
+  }
+}

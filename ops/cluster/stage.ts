@@ -1,0 +1,105 @@
+// Owns the cluster's side of the brokers' process: starting it, telling it to play, hearing how far it is,
+// and its end.
+
+import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { LockstepError } from "../../protocol/errors.ts";
+import type { Clock } from "../../protocol/ports/clock.ts";
+import type { PerformanceData } from "../demo/performance.ts";
+import { exitCodeOfChild, startLaunched } from "../launch.ts";
+import type { StageCommand, StageReport } from "./stageMessages.ts";
+
+const MODULE = fileURLToPath(new URL("./stageProcess.mjs", import.meta.url));
+/** Files and names need a few; no call of a broker does. */
+const POOL_THREADS = 4;
+const ANSWER_LIMIT_MS = 60_000;
+const END_LIMIT_MS = 10_000;
+
+type ReportKind = StageReport["kind"];
+
+export class ClusterStage {
+  readonly #child: ChildProcess;
+  readonly #clock: Clock;
+  readonly #waiting = new Map<ReportKind, { readonly resolve: (report: StageReport) => void; readonly reject: (error: Error) => void }>();
+  readonly #ended: Promise<unknown>;
+  #failure: Error | null = null;
+  #isClosed = false;
+  /** Scenes of all masters together. */
+  played = 0;
+
+  private constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#child = startLaunched({ module: MODULE, args: [] }, POOL_THREADS);
+    this.#ended = exitCodeOfChild(this.#child).then(
+      (code) => this.#fail(new LockstepError("stopped", `the brokers' process has ended with exit code ${code}`)),
+      (error: Error) => this.#fail(error),
+    );
+    this.#child.on("message", (report: StageReport) => this.#take(report));
+  }
+
+  /** Resolves with the stage and the port of each broker server. @throws LockstepError `stopped`, `unreachable` */
+  static async open(performances: readonly PerformanceData[], clock: Clock): Promise<{ readonly stage: ClusterStage; readonly ports: readonly number[] }> {
+    const stage = new ClusterStage(clock);
+    try {
+      stage.#tell({ kind: "open", performances });
+      const report = await stage.#bounded(stage.#hear("listening"));
+      return { stage, ports: report.kind === "listening" ? report.ports : [] };
+    } catch (error) {
+      await stage.end();
+      throw error;
+    }
+  }
+
+  /** Resolves when all masters have played their last scene. @throws LockstepError `bad_statement`, `stopped` */
+  async play(): Promise<void> {
+    this.#tell({ kind: "play" });
+    await this.#hear("played");
+  }
+
+  /** The brokers' logs are complete afterwards. @throws LockstepError `stopped`: they are not */
+  async close(): Promise<void> {
+    this.#tell({ kind: "close" });
+    await this.#bounded(this.#hear("closed"));
+    this.#isClosed = true;
+    await this.end();
+  }
+
+  /** Ends the process, in order or not. */
+  async end(): Promise<void> {
+    if (!this.#isClosed) this.#child.kill("SIGTERM");
+    else if (this.#child.connected) this.#child.disconnect();
+    const timer = this.#clock.after(END_LIMIT_MS, () => void this.#child.kill("SIGKILL"));
+    await this.#ended;
+    timer.cancel();
+  }
+
+  #take(report: StageReport): void {
+    if (report.kind === "failed") return this.#fail(new LockstepError("bad_statement", report.message));
+    if (report.kind === "scene") return void (this.played = report.played);
+    this.#waiting.get(report.kind)?.resolve(report);
+    this.#waiting.delete(report.kind);
+  }
+
+  #tell(command: StageCommand): void {
+    // Whoever waits for the answer learns by its end that it is gone.
+    if (this.#child.connected) this.#child.send(command, () => undefined);
+  }
+
+  #hear(kind: ReportKind): Promise<StageReport> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => this.#waiting.set(kind, { resolve, reject }));
+  }
+
+  #bounded<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(ANSWER_LIMIT_MS, () => reject(new LockstepError("unreachable", `the brokers' process did not answer within ${ANSWER_LIMIT_MS / 1_000} s`)));
+      answer.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

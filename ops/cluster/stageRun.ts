@@ -1,0 +1,49 @@
+// Owns the brokers' process: a server with its log and its player for each master, so that their work
+// stands in no node's way, as it would not in other companies' houses.
+//
+// 1. It ends when it is told to, and when its parent is gone, whatever ended it.
+
+import { messageOf } from "../../protocol/errors.ts";
+import { systemClock } from "../clock.ts";
+import { Performance } from "../demo/performance.ts";
+import { isLaunched, listenForEnd } from "../launch.ts";
+import type { StageCommand, StageReport } from "./stageMessages.ts";
+
+const LONGEST_END_MS = 5_000;
+
+class StageRun {
+  #performances: readonly Performance[] = [];
+  #played = 0;
+
+  async do(command: StageCommand): Promise<StageReport> {
+    switch (command.kind) {
+      case "open":
+        this.#performances = command.performances.map((data) => new Performance(data));
+        return { kind: "listening", ports: await Promise.all(this.#performances.map((performance) => performance.listen())) };
+      case "play":
+        await Promise.all(this.#performances.map((performance) => performance.play(() => tell({ kind: "scene", played: (this.#played += 1) }))));
+        return { kind: "played" };
+      case "close":
+        await this.close();
+        return { kind: "closed" };
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#performances.map((performance) => performance.close()));
+    this.#performances = [];
+  }
+}
+
+/** A parent that is gone hears nothing; the end of the channel says so. */
+function tell(report: StageReport): void {
+  if (process.connected) process.send?.(report, () => undefined);
+}
+
+isLaunched();
+const ending = listenForEnd(systemClock, LONGEST_END_MS);
+const run = new StageRun();
+process.on("message", (command: StageCommand) => void run.do(command).then(tell, (error: unknown) => tell({ kind: "failed", message: messageOf(error) })));
+// 1
+ending.signal.addEventListener("abort", () => void run.close().finally(() => process.exit(ending.exitCode() ?? 0)));
+if (ending.signal.aborted) process.exit(ending.exitCode() ?? 0);
