@@ -72,12 +72,12 @@ export class Theatre {
     this.#log.append(fact);
   }
 
-  /** A session logs in. */
-  connect(account: AccountId): void {
+  /** A session logs in; `client`: how it names itself. */
+  connect(account: AccountId, client: string | null = null): void {
     this.#connections += 1;
     this.#connectionOf.set(account, this.#connections);
     const { login } = this.broker.account(account);
-    this.#log.append({ kind: "login", account, connection: this.#connections, login, channel: "session", client: null, refused: null });
+    this.#log.append({ kind: "login", account, connection: this.#connections, login, channel: "session", client, refused: null });
   }
 
   disconnect(account: AccountId): void {
