@@ -1,22 +1,21 @@
-// Owns one member of a group on Kafka: joining, where each partition begins, gaps, commits, and its end.
+// Owns one subscription on Kafka: where each partition begins, gaps, commits, and its end.
 //
 // 1. The client never chooses where to begin: at each join all partitions are held until their place
 //    is known and compared with the log's start. What lies between is told, never skipped in silence.
-// 2. The client's handler only puts batches into feeds: nothing slow runs in it, so it keeps its session.
-// 3. A commit counts only for a partition that is held, and only when the broker has said so.
-// 4. A subscription ends once: by `stop`, or by `onCrash`.
-// 5. A sign of life is an answered fetch, or an answered heartbeat while there is nothing to fetch.
+// 2. A commit counts only for a partition that is held.
+// 3. A subscription ends once: by `stop`, or by `onCrash`.
 
-import type { Consumer, ConsumerCrashEvent, EachBatchPayload, Kafka, RequestEvent } from "kafkajs";
+import type { Kafka } from "kafkajs";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
-import type { Batch, ConsumeOptions, PartitionBounds, Position, Subscription } from "../../protocol/ports/log.ts";
+import type { ConsumeOptions, PartitionBounds, Position, Subscription } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
+import { pause, within } from "../../protocol/waiting.ts";
 import { isNoMember, logError } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import type { KafkaLogLimits } from "./limits.ts";
+import { keyOf, Member, type Place } from "./member.ts";
 import { beginningOf } from "./places.ts";
-import { pause, within } from "../../protocol/waiting.ts";
 
 export interface SubscriptionOptions {
   readonly kafka: Kafka;
@@ -29,41 +28,37 @@ export interface SubscriptionOptions {
   readonly onEnded: () => void;
 }
 
-type Place = Pick<Position, "topic" | "partition">;
-
-const keyOf = ({ topic, partition }: Place): string => `${topic}/${partition}`;
+const PLACE_RETRY_MS = 500;
 
 export class KafkaSubscription implements Subscription {
   readonly #options: SubscriptionOptions;
-  readonly #consumer: Consumer;
+  readonly #member: Member;
   readonly #feeds = new Map<string, Feed>();
   /** Of this stay in the group; empty between two. */
   #held: ReadonlyMap<string, Place> = new Map();
   /** Rises at each join and each loss: what was asked before it has no say any more. */
   #stay = 0;
   #state: "joining" | "open" | "stopping" | "ended" = "joining";
-  #fetchedAtMs: number;
-  #commits = 0;
+  #heardAtMs: number;
+  #hasCrashed = false;
   #startCheck: Timer | null = null;
   #onJoined: (outcome: Error | null) => void = () => undefined;
   #stopping: Promise<void> | null = null;
 
   constructor(options: SubscriptionOptions) {
-    const { kafka, consume, limits, clock } = options;
+    const { consume, clock } = options;
     this.#options = options;
-    this.#fetchedAtMs = clock.monotonicMs();
-    this.#consumer = kafka.consumer({
-      groupId: consume.group,
-      sessionTimeout: limits.sessionMs,
-      heartbeatInterval: limits.heartbeatMs,
-      rebalanceTimeout: limits.rebalanceMs,
-      maxWaitTimeInMs: limits.fetchWaitMs,
-      maxBytes: limits.fetchBytes,
-      maxBytesPerPartition: limits.partitionBytes,
-      allowAutoTopicCreation: false,
-      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8, restartOnFailure: async () => this.#isLive },
+    this.#heardAtMs = clock.monotonicMs();
+    this.#member = new Member({
+      ...options,
+      group: consume.group,
+      isWanted: () => this.#isLive,
+      onJoined: (places) => this.#joined(places),
+      onLost: () => this.#lose(),
+      onCrashed: (error) => this.#crash(logError(`group ${consume.group}`, error), false),
+      onBatch: (batch) => this.#feeds.get(keyOf(batch))?.offer(batch),
+      onHeard: () => (this.#heardAtMs = clock.monotonicMs()),
     });
-    this.#listen();
   }
 
   /** Joins the group; resolves when each partition's beginning is known. No batch comes before the caller has its subscription. */
@@ -71,13 +66,7 @@ export class KafkaSubscription implements Subscription {
     const { consume, clock, limits } = this.#options;
     const joined = new Promise<Error | null>((resolve) => (this.#onJoined = resolve));
     const joining = async (): Promise<void> => {
-      await this.#consumer.connect();
-      await this.#consumer.subscribe({ topics: [...new Set(consume.topics)], fromBeginning: true });
-      await this.#consumer.run({
-        autoCommit: false,
-        partitionsConsumedConcurrently: 1,
-        eachBatch: (payload) => this.#onClientBatch(payload),
-      });
+      await this.#member.join(consume.topics);
       const failure = await joined;
       if (failure !== null) throw failure;
     };
@@ -89,30 +78,26 @@ export class KafkaSubscription implements Subscription {
       throw logError(`group ${consume.group}`, error);
     }
     this.#state = "open";
-    clock.soon(() => this.#release());
+    clock.soon(() => this.#releaseAll());
     this.#watchStart();
   }
 
   fetchedAtMs(): number {
-    return this.#fetchedAtMs;
+    return this.#heardAtMs;
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
     const { group } = this.#options.consume;
-    const lost = this.#state === "ended" ? positions : positions.filter((position) => !this.#held.has(keyOf(position)));
-    const refusal = (): LockstepError => new LockstepError("stopped", `group ${group}: ${(lost.length > 0 ? lost : positions).map(keyOf).join(", ")} is no longer held by this member`);
-    const kept = positions.filter((position) => !lost.includes(position));
-    if (kept.length > 0) {
-      const before = this.#commits;
-      try {
-        await this.#consumer.commitOffsets(kept.map(({ topic, partition, offset }) => ({ topic, partition, offset: String(offset) })));
-      } catch (error) {
-        throw isNoMember(error) ? refusal() : logError(`group ${group}: commit`, error);
-      }
-      // Between two stays the client says nothing and has done nothing.
-      if (this.#commits === before) throw new LockstepError("unreachable", `group ${group}: the log did not take the commit`);
+    const isHeld = (position: Position): boolean => this.#state !== "ended" && this.#held.has(keyOf(position));
+    const kept = positions.filter(isHeld);
+    const lost = positions.filter((position) => !kept.includes(position));
+    const refusal = (of: readonly Position[]): LockstepError => new LockstepError("stopped", `group ${group}: ${of.map(keyOf).join(", ")} is no longer held by this member`);
+    try {
+      if (kept.length > 0) await this.#member.commit(kept);
+    } catch (error) {
+      throw isNoMember(error) ? refusal(positions) : logError(`group ${group}: commit`, error);
     }
-    if (lost.length > 0) throw refusal(); // 3
+    if (lost.length > 0) throw refusal(lost); // 2
   }
 
   /** A batch under way may end and commit; but not for longer than `handoverMs`. */
@@ -136,7 +121,7 @@ export class KafkaSubscription implements Subscription {
     const { clock, limits } = this.#options;
     if (this.#isLive) this.#state = "stopping";
     this.#mute();
-    this.#hold([...this.#held.values()]);
+    this.#member.hold([...this.#held.values()]);
     const busy = [...this.#feeds.values()].flatMap((feed) => feed.busy ?? []);
     await Promise.race([Promise.all(busy), pause(clock, busy.length === 0 ? 0 : limits.handoverMs)]);
     this.#state = "ended";
@@ -149,47 +134,24 @@ export class KafkaSubscription implements Subscription {
   }
 
   async #leave(): Promise<void> {
-    const { clock, limits, logger, onEnded } = this.#options;
+    const { clock, limits, logger, consume, onEnded } = this.#options;
     this.#stay += 1;
-    await within(clock, limits.closeMs, "leaving a group", this.#consumer.disconnect()).catch((error: unknown) => logger.warn({ group: this.#options.consume.group, error: messageOf(error) }, "left a group without its answer"));
+    await within(clock, limits.closeMs, `leaving group ${consume.group}`, this.#member.leave()).catch((error: unknown) => logger.warn({ group: consume.group, error: messageOf(error) }, "left a group without its answer"));
     this.#held = new Map();
     onEnded();
   }
 
-  #crash(error: Error): void {
+  /** The client gave up, or a handler failed: also one whose subscription was being stopped. */
+  #crash(error: Error, isHandler: boolean): void {
     this.#onJoined(error);
-    if (!this.#isLive || this.#state === "joining") return;
-    this.#state = "ended"; // 4
+    if (this.#hasCrashed || !(this.#state === "open" || (this.#state === "stopping" && isHandler))) return;
+    this.#hasCrashed = true; // 3
     this.#mute();
-    void this.#leave();
+    if (this.#state === "open") {
+      this.#state = "ended";
+      void this.#leave();
+    }
     this.#options.consume.onCrash(error);
-  }
-
-  #listen(): void {
-    const { consume, clock } = this.#options;
-    const { events } = this.#consumer;
-    const consumer: { on(name: string, listener: (event: { readonly payload: unknown }) => void): unknown } = this.#consumer;
-    const on = <T>(event: string, listener: (payload: T) => void): void => void consumer.on(event, ({ payload }) => listener(payload as T));
-    on<{ memberAssignment: Record<string, number[]> }>(events.GROUP_JOIN, ({ memberAssignment }) => this.#onJoin(memberAssignment));
-    on(events.REBALANCING, () => this.#lose());
-    on(events.STOP, () => this.#lose());
-    on<ConsumerCrashEvent["payload"]>(events.CRASH, ({ error, restart }) => {
-      this.#lose();
-      if (!restart) this.#crash(logError(`group ${consume.group}`, error));
-    });
-    on(events.COMMIT_OFFSETS, () => (this.#commits += 1));
-    on<RequestEvent["payload"]>(events.REQUEST, ({ apiName }) => {
-      if (apiName === "Fetch" || (apiName === "Heartbeat" && !this.#isFetching())) this.#fetchedAtMs = clock.monotonicMs(); // 5
-    });
-    // What lay before it was compacted away: the client moves on without a word to the handler.
-    on<{ topic: string; partition: number; batchSize: number; lastOffset: string | null; highWatermark: string }>(events.END_BATCH_PROCESS, ({ topic, partition, batchSize, lastOffset, highWatermark }) => {
-      if (batchSize === 0 && lastOffset !== null) this.#feeds.get(keyOf({ topic, partition }))?.offer({ topic, partition, records: [], next: Number(lastOffset) + 1, end: Number(highWatermark) });
-    });
-  }
-
-  #isFetching(): boolean {
-    const held = new Set(this.#consumer.paused().flatMap(({ topic, partitions }) => partitions.map((partition) => keyOf({ topic, partition }))));
-    return [...this.#held.keys()].some((key) => !held.has(key));
   }
 
   #lose(): void {
@@ -198,40 +160,48 @@ export class KafkaSubscription implements Subscription {
     for (const feed of this.#feeds.values()) feed.lose();
   }
 
-  #onJoin(assignment: Record<string, number[]>): void {
+  #joined(places: readonly Place[]): void {
     this.#lose();
     if (this.#state === "ended") return;
-    const places = Object.entries(assignment).flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })));
     this.#held = new Map(places.map((place) => [keyOf(place), place]));
-    this.#hold(places); // 1
-    if (this.#state === "stopping") return;
-    void this.#place(places, this.#stay);
+    this.#member.hold(places); // 1
+    if (this.#isLive) void this.#place(places, this.#stay);
   }
 
   /** Asks where each partition begins, until it knows or the stay is over. */
   async #place(places: readonly Place[], stay: number): Promise<void> {
-    const { clock, limits, logger, consume } = this.#options;
+    const { clock, logger, consume } = this.#options;
     while (stay === this.#stay) {
       try {
         const found = await beginningOf(places, { ...this.#options, handled: (place) => this.#feeds.get(keyOf(place))?.handled ?? null });
         if (stay !== this.#stay) return;
-        for (const { topic, partition, wanted, start } of found) {
-          if (wanted !== start) this.#gap({ topic, partition }, wanted, start);
-          this.#consumer.seek({ topic, partition, offset: String(start) });
-          this.#feedOf({ topic, partition }).begin(start);
-        }
+        for (const { topic, partition, wanted, start } of found) this.#begin({ topic, partition }, wanted, start);
         this.#onJoined(null);
-        if (this.#state === "open") this.#release();
-        return;
+        return this.#releaseAll();
       } catch (error) {
         logger.warn({ group: consume.group, error: messageOf(error) }, "where partitions begin is not known yet");
-        await pause(clock, limits.retryPauseMs * 5);
+        await pause(clock, PLACE_RETRY_MS);
       }
     }
   }
 
-  #release(): void {
-    if (this.#state === "open") this.#resume([...this.#held.values()].filter((place) => this.#feedOf(place).fetched !== null));
+  /** What lies between `wanted` and `start` is lost to this reader. */
+  #begin(place: Place, wanted: number, start: number): void {
+    if (wanted !== start) this.#gap(place, wanted, start);
+    this.#member.seek({ ...place, offset: start });
+    this.#feedOf(place).begin(start);
+  }
+
+  #gap(place: Place, wanted: number, start: number): void {
+    this.#options.consume.onGap({ ...place, wanted, start });
+  }
+
+  #release(places: readonly Place[]): void {
+    if (this.#state === "open") this.#member.release(places);
+  }
+
+  #releaseAll(): void {
+    this.#release([...this.#held.values()].filter((place) => this.#feedOf(place).fetched !== null));
   }
 
   #feedOf(place: Place): Feed {
@@ -244,26 +214,13 @@ export class KafkaSubscription implements Subscription {
         ...limits,
         handle: async (batch) => consume.onBatch(batch),
         checkJump: (expected) => this.#checkJump(place, expected),
-        onFailed: (error) => this.#crash(error instanceof Error ? error : new Error(String(error))),
-        pause: () => this.#hold([place]),
-        resume: () => this.#resume([place]),
+        onFailed: (error) => this.#crash(error instanceof Error ? error : new Error(String(error)), true),
+        pause: () => this.#member.hold([place]),
+        resume: () => this.#release([place]),
       });
       this.#feeds.set(key, feed);
     }
     return feed;
-  }
-
-  async #onClientBatch(payload: EachBatchPayload): Promise<void> {
-    await payload.heartbeat();
-    const { batch } = payload;
-    const { topic, partition } = batch;
-    const records = batch.messages.map((message) => ({ topic, partition, offset: Number(message.offset), key: message.key?.toString() ?? "", value: message.value, timestampMs: Number(message.timestamp) }));
-    const offered: Batch = { topic, partition, records, next: Number(batch.lastOffset()) + 1, end: Number(batch.highWatermark) };
-    this.#feeds.get(keyOf(batch))?.offer(offered); // 2
-  }
-
-  #gap(place: Place, wanted: number, start: number): void {
-    this.#options.consume.onGap({ ...place, wanted, start });
   }
 
   /** A hole that compaction left is no gap; one that the log's start has passed is. */
@@ -296,23 +253,7 @@ export class KafkaSubscription implements Subscription {
       if (before === null) continue;
       const start = await this.#startOf(place);
       if (stay !== this.#stay || feed.fetched !== before || start <= before || !this.#isLive) continue;
-      this.#gap(place, before, start);
-      this.#consumer.seek({ ...place, offset: String(start) });
-      feed.begin(start);
+      this.#begin(place, before, start);
     }
   }
-
-  #hold(places: readonly Place[]): void {
-    if (places.length > 0) this.#consumer.pause(placesByTopic(places));
-  }
-
-  #resume(places: readonly Place[]): void {
-    if (places.length > 0 && this.#state === "open") this.#consumer.resume(placesByTopic(places));
-  }
-}
-
-function placesByTopic(places: readonly Place[]): { topic: string; partitions: number[] }[] {
-  const topics = new Map<string, number[]>();
-  for (const { topic, partition } of places) topics.set(topic, [...(topics.get(topic) ?? []), partition]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
