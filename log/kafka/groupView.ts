@@ -6,7 +6,7 @@ import { messageOf } from "../../protocol/errors.ts";
 import { clientLog } from "./clientLog.ts";
 import { logError, typeOf } from "./errors.ts";
 import type { KafkaLogOptions } from "./kafkaLog.ts";
-import { within } from "./waiting.ts";
+import { within } from "../../protocol/waiting.ts";
 
 const { AssignerProtocol, Kafka } = kafkajs;
 
