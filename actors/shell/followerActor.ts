@@ -235,6 +235,8 @@ export class FollowerActor {
         copy.later ??= this.#options.clock.after(MARKET_MS, () => this.#mailbox.tellAnswer({ kind: "market", state, copy }));
         return;
       case "skip":
+        // A busy loop may read the tick before the quote that came ahead of it: what is there to be read is read first.
+        if (decision.pair.reason === "price_moved" && times !== null) return this.#options.clock.soon(() => this.#mailbox.tellAnswer({ kind: "market", state, copy }));
         copy.unsent = false;
         this.#ledger.set(copy, decision.pair);
         return this.#forgetIfOver(state, copy);
