@@ -34,6 +34,8 @@ export interface Command {
   readonly ended: Promise<Ended>;
   /** The processes of this run that live: its own, its children's, its database's. */
   readonly left: () => number[];
+  /** Its state folder; empty at first. */
+  readonly stateDir: string;
 }
 
 export interface CommandOptions {
@@ -67,7 +69,7 @@ export async function startCommand(t: TestContext, args: readonly string[], { da
     await ended;
     await rm(stateDir, { recursive: true, force: true, maxRetries: 5 });
   });
-  return { child, err: () => err, out: () => out, ended, left };
+  return { child, err: () => err, out: () => out, ended, left, stateDir };
 }
 
 /** Runs the command to its end. */
