@@ -16,8 +16,6 @@ export interface FleetOptions {
   readonly cell: CellId;
   readonly partitions: number;
   readonly followers: number;
-  readonly databaseUrl: string;
-  readonly brokers: readonly string[];
   /** Of all accounts. */
   readonly password: string;
   /** Of every node's HTTP. */
@@ -107,12 +105,15 @@ export class Fleet {
     return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   }
 
-  /** Ours, without settings that were meant for other nodes. */
+  /**
+   * Ours, without settings that were meant for other nodes. Servers of this machine are not named: then each node has its
+   * part in them, and whoever is the last to end, however the others did, stops them.
+   */
   #environment(): NodeJS.ProcessEnv {
-    const { env, databaseUrl, brokers, password, token } = this.#options;
+    const { env, password, token } = this.#options;
     const isOurs = (name: string): boolean => !name.startsWith("LOCKSTEP_") || name === "LOCKSTEP_STATE_DIR" || name.startsWith("LOCKSTEP_TEST_");
     const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)));
-    return { ...inherited, DATABASE_URL: databaseUrl, KAFKA_BROKERS: brokers.join(","), [PASSWORD_VARIABLE]: password, [TOKEN_VARIABLE]: token };
+    return { ...inherited, [PASSWORD_VARIABLE]: password, [TOKEN_VARIABLE]: token };
   }
 }
 

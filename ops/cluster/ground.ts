@@ -29,8 +29,6 @@ export interface GroundOptions {
 
 export interface Ground {
   readonly cell: CellId;
-  readonly databaseUrl: string;
-  readonly brokers: readonly string[];
   readonly storage: Storage;
   readonly log: KafkaLog;
   readonly groups: GroupView;
@@ -60,7 +58,7 @@ export async function openGround({ run, partitions, env, clock, logger }: Ground
   const groups = new GroupView(client);
   ends.add(() => groups.close());
   ends.add(() => clear({ cell, log, groups }, partitions, clock, logger));
-  return { cell, databaseUrl: database.url, brokers: kafka.brokers, storage, log, groups };
+  return { cell, storage, log, groups };
 }
 
 /** Invariant 1. */
