@@ -87,13 +87,13 @@ export class KafkaSubscription implements Subscription {
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
-    const { group } = this.#options.consume;
+    const { consume: { group }, clock, limits } = this.#options;
     const isHeld = (position: Position): boolean => this.#state !== "ended" && this.#held.has(keyOf(position));
     const kept = positions.filter(isHeld);
     const lost = positions.filter((position) => !kept.includes(position));
     const refusal = (of: readonly Position[]): LockstepError => new LockstepError("stopped", `group ${group}: ${of.map(keyOf).join(", ")} is no longer held by this member`);
     try {
-      if (kept.length > 0) await this.#member.commit(kept);
+      if (kept.length > 0) await within(clock, limits.sendMs, "commit", this.#member.commit(kept));
     } catch (error) {
       throw isNoMember(error) ? refusal(positions) : logError(`group ${group}: commit`, error);
     }

@@ -51,17 +51,16 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 export async function runParent(options: ParentOptions): Promise<number> {
   const { config } = options.resolved;
   const ends = new Ends();
+  let watch: SignalWatch | null = null;
   try {
     const databaseUrl = await keepLocalServers({ ...options, config }, ends);
     const child = startLaunched(options.program, poolThreadsFor(executorSizesOf(config)));
-    const watch = new SignalWatch(child, options.clock);
-    try {
-      return await outcome(options, child, watch, databaseUrl);
-    } finally {
-      watch.done();
-    }
+    watch = new SignalWatch(child, options.clock);
+    return await outcome(options, child, watch, databaseUrl);
   } finally {
     await ends.run();
+    // Not sooner: one more signal would end us before our servers.
+    watch?.done();
   }
 }
 

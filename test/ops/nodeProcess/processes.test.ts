@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { commandLine } from "../../../ops/local/processes.ts";
 import { pause } from "../../../ops/pause.ts";
 import { systemClock } from "../../../ops/clock.ts";
 import { nothingLeft, runCommand, withoutProc } from "../cli/lockstep.ts";
@@ -56,8 +57,10 @@ describe("lockstep node", { skip: withoutProc, concurrency: 2 }, () => {
     // Nothing of a child that stands still can drain.
     process.kill(node.childPid, "SIGSTOP");
     const { ended, child } = node.command;
-    const again = (): Promise<null> => pause(systemClock, 100).then(() => null);
-    while ((await Promise.race([ended, again()])) === null) child.kill("SIGTERM");
+    while ((await commandLine(node.childPid)) !== "") {
+      child.kill("SIGTERM");
+      await pause(systemClock, 100);
+    }
     const { code, err } = await ended;
     assert.equal(code, 143, err);
     assert.match(err, /^lockstep: node node-1: its process was ended by SIGKILL; its lease is ended, its accounts are free$/m);
