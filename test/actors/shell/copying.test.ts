@@ -212,3 +212,17 @@ scenario("two followers with other multipliers get their own volumes", { followe
   const volumes = scene.outside.followers.map((broker) => broker.standing(tagComment(trade.ticket)).map(({ volume }) => volume));
   assert.deepEqual(volumes, [[lots(0.15)], [lots(0.07)]]);
 });
+
+scenario("a quote that is read just after the tick it came ahead of is no price that ran away", {}, async (scene) => {
+  const { session } = scene;
+  const quote = session.quote.bind(session);
+  let looks = 0;
+  session.quote = (symbol) => {
+    const now = quote(symbol);
+    return now === null || ++looks > 1 ? now : { ...now, bid: at(110_200), ask: at(110_200) };
+  };
+  const trade = scene.open(0.1);
+  await scene.rest();
+  assert.ok(looks > 1);
+  assert.ok(scene.copyOf(trade.ticket) !== null);
+});

@@ -48,20 +48,6 @@ scenario("a price that ran away between two tries is a skip, not a worse copy", 
   assert.deepEqual([row?.reason, row?.detail["againstPoints"], row?.detail["slippagePoints"]], ["price_moved", 51, 50]);
 });
 
-scenario("a quote that is read just after the tick it came ahead of is no price that ran away", {}, async (scene) => {
-  const { session } = scene;
-  const quote = session.quote.bind(session);
-  let looks = 0;
-  session.quote = (symbol) => {
-    const now = quote(symbol);
-    return now === null || ++looks > 1 ? now : { ...now, bid: at(110_200), ask: at(110_200) };
-  };
-  const trade = scene.open(0.1);
-  await scene.rest();
-  assert.ok(looks > 1);
-  assert.ok(scene.copyOf(trade.ticket) !== null);
-});
-
 scenario("stops that are refused at the open are set by a modify afterwards, also after a requote", {}, async (scene) => {
   const faults: Fault[] = [{ kind: "refuse", refusal: "fresh_price" }, { kind: "refuse", refusal: "adjust", code: 130 }];
   scene.session.faultOf = (order) => (order.kind === "open" ? (faults.shift() ?? null) : null);
