@@ -17,7 +17,7 @@ import { pace } from "../demo/pace.ts";
 import { scriptOf } from "../demo/script.ts";
 import { CLOCK_OFFSET_MS } from "../demo/stage.ts";
 import { Ends } from "../ends.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import type { Statement } from "../statement/model.ts";
 import { companyOf, PASSWORD_REFERENCE, PASSWORD_VARIABLE } from "./company.ts";
 import { Fleet } from "./fleet.ts";

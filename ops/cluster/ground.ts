@@ -16,7 +16,7 @@ import { openStorage, type Storage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
 import type { Ends } from "../ends.ts";
 import { resolveKafka } from "../kafka/resolve.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 
 export interface GroundOptions {

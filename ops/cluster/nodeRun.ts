@@ -9,7 +9,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { COMMAND, exitCodeOfChild } from "../launch.ts";
 
 export interface NodeRunOptions {

@@ -4,7 +4,7 @@
 import { LockstepError } from "../../protocol/errors.ts";
 import { bootId, nodeId } from "../../protocol/ids.ts";
 import { topicName, writersGroup } from "../../protocol/topics.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import type { MortalLog } from "./demoLog.ts";
 import { startNode, type NodeOptions, type RunningNode } from "../node.ts";
 

@@ -15,7 +15,7 @@ import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Environment } from "../credentials.ts";
 import { freePort } from "../local/ports.ts";
 import { endProcess, processesWith } from "../local/processes.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { answeringCluster } from "./answers.ts";
 import { javaEnvironment } from "./programs.ts";
 import { javaOptions, logProperties, portsOf, serverJavaOptions, serverProperties, type Ports } from "./settings.ts";

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import koffi from "koffi";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { libc } from "../../actors/executor/native.ts";
 
 const flock = libc.func("int flock(int fd, int operation)") as (fd: number, operation: number) => number;

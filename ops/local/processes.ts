@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../protocol/ports/clock.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 
 const POLL_MS = 25;
 

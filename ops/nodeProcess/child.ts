@@ -17,7 +17,7 @@ import type { Ending } from "../launch.ts";
 import { openLogger } from "../logging.ts";
 import { PrometheusMetrics } from "../metrics/prometheus.ts";
 import { startNode, type RunningNode } from "../node.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { ownUser } from "../local/users.ts";
 import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
 import { totalLag, writerLag } from "../writerLag.ts";

@@ -9,7 +9,7 @@ import { isLockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Identity, Registry } from "../../protocol/ports/storage.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 
 export interface EndLeaseOptions {
   readonly registry: Pick<Registry, "leave">;

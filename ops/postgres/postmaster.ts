@@ -17,7 +17,7 @@ import { freePort } from "../local/ports.ts";
 import { commandLine, signalIfAlive } from "../local/processes.ts";
 import { giveTo, writeOwn } from "../local/stateFolder.ts";
 import type { ServiceUser } from "../local/users.ts";
-import { pause } from "../pause.ts";
+import { pause } from "../../protocol/waiting.ts";
 import type { Launcher } from "./serviceUser.ts";
 
 /** Above the largest pid of any system we know (2^22), and still a positive 32-bit number. */

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { commandLine } from "../../../ops/local/processes.ts";
-import { pause } from "../../../ops/pause.ts";
+import { pause } from "../../../protocol/waiting.ts";
 import { systemClock } from "../../../ops/clock.ts";
 import { nothingLeft, runCommand, withoutProc } from "../cli/lockstep.ts";
 import { nodeEnvironment, rowsOf, runningNode, type NodeRun } from "./nodeFixture.ts";
