@@ -51,6 +51,8 @@ const PARTITIONS = 8;
 const STAGGER_MS = 150;
 const START_LIMIT_MS = 120_000;
 const REST_LIMIT_MS = 60_000;
+/** Longer than its length a story takes on a machine that has other things to do. */
+const STORY_SLACK_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 /** At rest for so many looks: what is on its way between two parts shows in none. */
 const LOOKS_AT_REST = 3;
@@ -137,11 +139,13 @@ class Cluster {
       (error: Error) => (state.failure = error),
     );
     const share = (): number => stage.played / scenes;
-    await this.#watch(look, Infinity, "playing", share, () => {
+    const limitMs = plan.storyMs + plan.masters * STAGGER_MS + STORY_SLACK_MS;
+    await this.#watch(look, limitMs, "playing", share, () => {
       if (state.failure !== null) throw state.failure;
       if (plan.churn && share() >= 0.5) state.churn ??= this.#churn(fleet);
       return state.over;
     });
+    if (!state.over) throw new LockstepError("unreachable", `the brokers did not come to the end of the story within ${Math.round(limitMs / 1_000)} s`);
     await this.#unlessInterrupted(state.churn ?? Promise.resolve());
   }
 

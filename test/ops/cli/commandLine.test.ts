@@ -46,6 +46,8 @@ describe("lockstep", { concurrency: 2 }, () => {
     [["demo", "--speed", "fast"], /--speed: expected "max" or a number above 0 .*, got "fast"/],
     [["node", "--http-port", "65536"], /httpPort \(option --http-port\): expected a whole number from 0 to 65535, got "65536"/],
     [["status", "--cell", "a b"], /cell \(option --cell\): expected 1-64 letters.*, got "a b"/],
+    [["cluster", "--nodes", "0"], /--nodes: expected a whole number from 1 to 16, got "0"/],
+    [["cluster", "--for", "30"], /--for: expected 5s to 60m, as in 30s or 2m, got "30"/],
     [["broker", "--port", "65536"], /--port: expected a number from 0 to 65535, got "65536"/],
   ];
   for (const [args, line] of refusals) {
