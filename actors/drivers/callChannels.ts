@@ -75,8 +75,9 @@ export class CallChannels {
     for (const channel of this.#busy) channel.socket.end();
   }
 
-  /** Opens one socket ahead of the first call. Null, or why it failed. */
+  /** Opens one socket ahead of the first call, if no call has come first. Null, or why it failed. */
   async warm(): Promise<string | null> {
+    if (this.#busy.size + this.#opening > 0) return null;
     const acquired = await this.acquire();
     if (acquired.kind !== "acquired") return acquired.detail;
     this.release(acquired.channel);

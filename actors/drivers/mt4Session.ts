@@ -4,10 +4,13 @@
 // 1. What was not written is `not_delivered` or dropped; what was written and not answered is unknown.
 // 2. MT4 names no new ticket after a part-close: the session looks again, in the changes it was
 //    sent and then in a snapshot, for the position that is `from` the old ticket.
+// 3. The call channel that is opened ahead of the first order waits for its turn at the broker, as the
+//    session did; one that an order needs is opened at once.
 
 import { LockstepError, unreachable } from "../../protocol/errors.ts";
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Timer } from "../../protocol/ports/clock.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import { chainFrom } from "../../protocol/tags.ts";
 import type { AccountChange, Position } from "../../protocol/trades.ts";
@@ -26,6 +29,7 @@ export class Mt4Session extends WireSession {
   readonly platform = "mt4";
   readonly #channels: CallChannels;
   readonly #trades: boolean;
+  #warmUp: Timer | null = null;
   /** Tickets that are being part-closed, and what their rest is called as soon as it is known. */
   readonly #rests = new Map<Ticket, Ticket | null>();
 
@@ -54,12 +58,13 @@ export class Mt4Session extends WireSession {
   protected override onUp(connection: WireConnection): void {
     this.#channels.start(connection.remote);
     if (!this.#trades) return;
-    void this.#channels.warm().then((failure) => {
-      if (failure !== null && this.liveConnection === connection) this.options.log.warn({ account: this.account, detail: failure }, "no call channel ahead of the first order");
-    });
+    const waitMs = this.loginTurn(); // (3)
+    if (waitMs === null) this.#notWarm("too many logins wait at this broker");
+    else this.#warmUp = this.options.clock.after(waitMs, () => void this.#warm(connection));
   }
 
   protected override onDown(): void {
+    this.#warmUp?.cancel();
     this.#channels.stop();
     if (this.closed) this.#channels.reset();
   }
@@ -68,6 +73,15 @@ export class Mt4Session extends WireSession {
     if (change.kind !== "position_opened") return;
     const from = chainFrom(change.position.comment);
     if (from !== null && this.#rests.has(from)) this.#rests.set(from, change.position.ticket);
+  }
+
+  async #warm(connection: WireConnection): Promise<void> {
+    const failure = await this.#channels.warm();
+    if (failure !== null && this.liveConnection === connection) this.#notWarm(failure);
+  }
+
+  #notWarm(detail: string): void {
+    this.options.log.warn({ account: this.account, detail }, "no call channel ahead of the first order");
   }
 
   async #call(order: Order, permit: Permit): Promise<Execution> {

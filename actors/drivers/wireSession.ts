@@ -5,8 +5,9 @@
 //    them. A change that arrives before the snapshot of its login is contained in it.
 // 2. A connection's events count only while it is the current one.
 // 3. After `close` nothing is sent, told or tried again.
-// 4. A refused login, on whichever channel, is told once and not repeated; all other trouble is tried
-//    again after a pause. Every try waits for its turn at its broker.
+// 4. A refused login, on whichever channel, is told once and not repeated: a try that waits or is under
+//    way is given up. All other trouble is tried again after a pause. Every try waits for its turn at
+//    its broker.
 
 import type { Account } from "../../protocol/accounts.ts";
 import { isLockstepError, LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
@@ -140,8 +141,7 @@ export abstract class WireSession implements BrokerSession {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#reconnect.stop();
-    this.#turn?.cancel();
+    this.#tryNoMore();
     this.#up = false;
     this.onDown("the session was closed");
     this.#connection?.end("the session was closed");
@@ -175,17 +175,32 @@ export abstract class WireSession implements BrokerSession {
 
   /** The broker refused this account's login (4). */
   protected refuse(detail: string): void {
-    if (this.#closed || this.#refused) return;
+    if (this.#isOver) return;
     this.#refused = true;
-    this.#reconnect.stop();
+    this.#tryNoMore();
     const told = detail.slice(0, MAX_REASON);
     this.#connection?.end(told);
     this.#onEvent?.({ kind: "refused", detail: told });
   }
 
+  /** How long the next login is to wait for its turn; null: too many wait. */
+  protected loginTurn(): number | null {
+    return this.options.pacer.reserve(this.#address.host);
+  }
+
+  /** It never comes up again (3, 4). */
+  get #isOver(): boolean {
+    return this.#closed || this.#refused;
+  }
+
+  #tryNoMore(): void {
+    this.#reconnect.stop();
+    this.#turn?.cancel();
+  }
+
   #connectInTurn(): void {
-    const { clock, pacer, log } = this.options;
-    const waitMs = pacer.reserve(this.#address.host);
+    const { clock, log } = this.options;
+    const waitMs = this.loginTurn();
     if (waitMs !== null) this.#turn = clock.after(waitMs, () => void this.#connect());
     else log.warn({ account: this.account, retryMs: Math.round(this.#reconnect.failed()) }, "too many logins wait at this broker");
   }
@@ -203,7 +218,7 @@ export abstract class WireSession implements BrokerSession {
         onPush: (push) => this.#pushed(made, push),
         onEnd: (detail) => this.#ended(made, detail),
       });
-      if (this.#closed) return made.end("the session was closed"); // (3)
+      if (this.#isOver) return made.end("the session is over"); // (3, 4)
       connection = this.#connection = made;
       const welcome = await this.#login(made);
       const snapshot = await this.#snapshotOn(made, (welcome.brokerMs - limits.historyMs) as BrokerMs);
@@ -213,7 +228,7 @@ export abstract class WireSession implements BrokerSession {
       this.onUp(made);
       this.#onEvent?.({ kind: "connected", snapshot });
     } catch (error) {
-      if (this.#closed) return;
+      if (this.#isOver) return;
       if (isLockstepError(error, "login_refused")) return this.refuse(messageOf(error));
       // The end of a connection that was made schedules the next try itself, once.
       if (connection !== null) return connection.end(messageOf(error));

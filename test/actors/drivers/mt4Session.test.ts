@@ -43,6 +43,34 @@ describe("call channels", () => {
     assert.equal(broker.peers.filter((peer) => peer.channel === "call").length, 1);
   });
 
+  test("one that is warmed waits for its turn at the broker; an order that comes first opens one at once", async () => {
+    const turns = [0, 3_600_000];
+    const paced = startSession(broker, rig, { pacer: { reserve: () => turns.shift() ?? null } });
+    made.push(paced);
+    await until("it is connected", () => paced.kinds().length === 1);
+    assert.deepEqual([turns, broker.on("call")], [[], []]);
+    done(await paced.session.execute(OPEN, PERMIT));
+    assert.equal(broker.on("call").length, 1);
+  });
+
+  test("none is warmed when too many logins wait at the broker, and that is said", async () => {
+    const turns = [0];
+    const paced = startSession(broker, rig, { pacer: { reserve: () => turns.shift() ?? null } });
+    made.push(paced);
+    await until("it is said", () => paced.log.lines.some(({ text, fields }) => text === "no call channel ahead of the first order" && JSON.stringify(fields).includes("too many logins wait")));
+    done(await paced.session.execute(OPEN, PERMIT));
+  });
+
+  test("one whose turn comes while an order opened its own is not opened", async () => {
+    const turns = [0, 50];
+    broker.onOrder = () => undefined;
+    const paced = startSession(broker, rig, { limits: { brokerTimeoutMs: 150 }, pacer: { reserve: () => turns.shift() ?? null } });
+    made.push(paced);
+    await until("it is connected", () => paced.kinds().length === 1);
+    await paced.session.execute(OPEN, PERMIT);
+    assert.equal(broker.peers.filter((peer) => peer.channel === "call").length, 1);
+  });
+
   test("an account that is only listened to opens none, and takes no order", async () => {
     const listener = startSession(broker, rig, { parallelism: 0 });
     made.push(listener);
