@@ -66,9 +66,8 @@ export const addresses: Reader<readonly string[]> = (text) => {
 };
 
 function isAddress(text: string): boolean {
-  const colon = text.lastIndexOf(":");
-  const port = wholeNumber(1, MAX_PORT)(text.slice(colon + 1));
-  return colon > 0 && port.kind === "value" && isHost(text.slice(0, colon).replace(/^\[(.*)\]$/, "$1"));
+  const [, ipv6, name = "", port = ""] = /^(?:\[([^\]]*)\]|([^:]*)):(\d*)$/.exec(text) ?? [];
+  return (ipv6 === undefined ? isHost(name) : isIP(ipv6) === 6) && wholeNumber(1, MAX_PORT)(port).kind === "value";
 }
 
 export const postgresUrl: Reader<string> = (text) => {

@@ -3,6 +3,7 @@
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
+import { addresses } from "../config/readers.ts";
 import type { Environment } from "../credentials.ts";
 import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
 import { ownUser } from "../local/users.ts";
@@ -34,16 +35,9 @@ export async function resolveKafkaFolder(env: Environment): Promise<string> {
   return stateFolder(env, CLONE_FOLDER, ownUser());
 }
 
-const HOST_PORT = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})$/;
-
-/** @throws LockstepError `configuration` naming what was expected and found */
+/** By the rule of the setting. @throws LockstepError `configuration` naming what was expected and found */
 export function readBrokers(text: string): readonly string[] {
-  const brokers = text.split(",").map((part) => part.trim());
-  for (const broker of brokers) {
-    const port = Number(HOST_PORT.exec(broker)?.[1] ?? 0);
-    if (port < 1 || port > 65_535) {
-      throw new LockstepError("configuration", `KAFKA_BROKERS: expected host:port, or several separated by commas, found ${JSON.stringify(broker)}`);
-    }
-  }
-  return brokers;
+  const read = addresses(text);
+  if (read.kind === "value") return read.value;
+  throw new LockstepError("configuration", `KAFKA_BROKERS: expected ${read.expected}, found ${JSON.stringify(text)}`);
 }

@@ -63,8 +63,8 @@ test("KAFKA_BROKERS: what it names is used, nothing is fetched or started", asyn
 });
 
 test("KAFKA_BROKERS: text that is no host:port is refused with what was expected and found", () => {
-  for (const [text, found] of [["", ""], ["one", "one"], ["one:9092,", ""], ["one:0", "one:0"], ["one:65536", "one:65536"], ["kafka://one:9092", "kafka://one:9092"], ["one:9092 two:9092", "one:9092 two:9092"]] as const) {
-    assert.throws(() => readBrokers(text), { code: "configuration", message: `KAFKA_BROKERS: expected host:port, or several separated by commas, found ${JSON.stringify(found)}` });
+  for (const text of ["", "one", "one:9092,", "one:0", "one:65536", "kafka://one:9092", "one:9092 two:9092", "::1:9092", "[one]:9092", "one..two:9092"]) {
+    assert.throws(() => readBrokers(text), { code: "configuration", message: `KAFKA_BROKERS: expected host:port, or several separated by commas, found ${JSON.stringify(text)}` });
   }
 });
 
