@@ -1,11 +1,12 @@
 // Owns the bearer token of a node's HTTP: where it comes from, and how one is compared.
 //
 // 1. A configured token is a reference. Without one, each start makes a token of its own and writes it
-//    to a file that its owner alone can read; it is taken away when the node ends in order.
+//    to a file that its owner alone can read. It is taken away when the node ends in order, unless a
+//    later process of the same name has written its own there.
 // 2. A comparison takes as long for a near miss as for nonsense of any length.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import { resolveCredentials, type Environment } from "../credentials.ts";
@@ -44,5 +45,8 @@ export async function freshToken(folder: string, cell: string, node: string): Pr
   } catch (error) {
     throw new LockstepError("configuration", `the HTTP token cannot be written: ${messageOf(error)}. httpToken names one of yours`, error);
   }
-  return tokenOf(secret, path, () => rm(path, { force: true }));
+  return tokenOf(secret, path, async () => {
+    // (1) What cannot be read is not ours any more.
+    if ((await readFile(path, "utf8").catch(() => "")) === `${secret}\n`) await rm(path, { force: true });
+  });
 }

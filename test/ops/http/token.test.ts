@@ -23,6 +23,8 @@ test("a token of its own lies in a file that its owner alone can read, is new at
   const second = await freshToken(folder, "main", "node-1");
   assert.equal(second.matches(secret), false);
   assert.equal((await stat(path)).mode & 0o777, 0o600, "an old file's mode is not taken over");
+  await first.forget();
+  assert.equal(second.matches((await readFile(path, "utf8")).trim()), true, "another process's token is left");
   await second.forget();
   assert.equal(existsSync(path), false);
 
