@@ -17,7 +17,6 @@ import { pace } from "../demo/pace.ts";
 import { scriptOf } from "../demo/script.ts";
 import { CLOCK_OFFSET_MS } from "../demo/stage.ts";
 import { Ends } from "../ends.ts";
-import { pause } from "../../protocol/waiting.ts";
 import type { Statement } from "../statement/model.ts";
 import { companyOf, PASSWORD_REFERENCE, PASSWORD_VARIABLE } from "./company.ts";
 import { Fleet } from "./fleet.ts";
@@ -30,6 +29,7 @@ import { Picture, type Moment } from "./picture.ts";
 import { clusterReport, type ClusterReport } from "./report.ts";
 import { ClusterStage } from "./stage.ts";
 import { verdictOn } from "./verdict.ts";
+import { watch } from "./watch.ts";
 
 export interface ClusterOptions {
   readonly plan: ClusterPlan;
@@ -53,7 +53,6 @@ const START_LIMIT_MS = 120_000;
 const REST_LIMIT_MS = 60_000;
 /** Longer than its length a story takes on a machine that has other things to do. */
 const STORY_SLACK_MS = 60_000;
-const LOOK_EVERY_MS = 500;
 /** At rest for so many looks: what is on its way between two parts shows in none. */
 const LOOKS_AT_REST = 3;
 
@@ -140,11 +139,13 @@ class Cluster {
     );
     const share = (): number => stage.played / scenes;
     const limitMs = plan.storyMs + plan.masters * STAGGER_MS + STORY_SLACK_MS;
-    await this.#watch(look, limitMs, "playing", share, () => {
+    const goOn = (): void => {
       if (state.failure !== null) throw state.failure;
-      if (plan.churn && share() >= 0.5) state.churn ??= this.#churn(fleet);
-      return state.over;
-    });
+      if (!plan.churn || share() < 0.5 || state.churn !== null) return;
+      state.churn = this.#churn(fleet);
+      state.churn.catch(() => undefined); // told when it is waited for
+    };
+    await this.#watch(look, limitMs, "playing", share, () => state.over, goOn);
     if (!state.over) throw new LockstepError("unreachable", `the brokers did not come to the end of the story within ${Math.round(limitMs / 1_000)} s`);
     await this.#unlessInterrupted(state.churn ?? Promise.resolve());
   }
@@ -166,26 +167,15 @@ class Cluster {
     });
   }
 
-  /** Looks until it is so, or the time is over; resolves with the last look. @throws LockstepError `stopped`, and what every look of the time met */
-  async #watch(look: () => Promise<Look>, limitMs: number, phase: Moment["phase"], share: () => number, isSo: (now: Look) => boolean): Promise<Look> {
+  /** Resolves with the last look. @throws LockstepError `stopped`, what `after` threw, or what the last look met */
+  #watch(look: () => Promise<Look>, limitMs: number, phase: Moment["phase"], share: () => number, isSo: (now: Look) => boolean, after: () => void = () => undefined): Promise<Look> {
     const { clock, logger } = this.#options;
-    const endMs = clock.monotonicMs() + limitMs;
-    for (;;) {
-      let now: Look | null = null;
-      let failure: unknown = null;
-      try {
-        now = await this.#unlessInterrupted(look());
-      } catch (error) {
-        if (this.#options.interrupt.aborted) throw error;
-        failure = error;
-        logger.warn({ error: messageOf(error) }, "the cluster cannot be seen now");
-      }
-      if (now !== null) {
-        this.#show(phase, share(), now);
-        if (isSo(now) || clock.monotonicMs() > endMs) return now;
-      } else if (clock.monotonicMs() > endMs) throw failure;
-      await this.#unlessInterrupted(pause(clock, LOOK_EVERY_MS));
-    }
+    const each = (now: Look | null): void => {
+      if (this.#options.interrupt.aborted) throw interrupted();
+      if (now !== null) this.#show(phase, share(), now);
+      after();
+    };
+    return this.#unlessInterrupted(watch({ look, isSo, after: each, limitMs, clock, logger }));
   }
 
   #show(phase: Moment["phase"], share: number, look: Look | null): void {
@@ -195,10 +185,12 @@ class Cluster {
   async #unlessInterrupted<T>(work: Promise<T>): Promise<T> {
     const { interrupt } = this.#options;
     return new Promise((resolve, reject) => {
-      const told = (): void => reject(new LockstepError("stopped", "the cluster was interrupted"));
+      const told = (): void => reject(interrupted());
       if (interrupt.aborted) told();
       interrupt.addEventListener("abort", told, { once: true });
       work.then(resolve, reject).finally(() => interrupt.removeEventListener("abort", told));
     });
   }
 }
+
+const interrupted = (): LockstepError => new LockstepError("stopped", "the cluster was interrupted");

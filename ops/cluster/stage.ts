@@ -5,6 +5,7 @@ import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
+import { within } from "../../protocol/waiting.ts";
 import type { PerformanceData } from "../demo/performance.ts";
 import { exitCodeOfChild, startLaunched } from "../launch.ts";
 import type { StageCommand, StageReport } from "./stageMessages.ts";
@@ -12,6 +13,7 @@ import type { StageCommand, StageReport } from "./stageMessages.ts";
 const MODULE = fileURLToPath(new URL("./stageProcess.mjs", import.meta.url));
 /** Files and names need a few; no call of a broker does. */
 const POOL_THREADS = 4;
+const WHAT = "the brokers' process";
 const ANSWER_LIMIT_MS = 60_000;
 const END_LIMIT_MS = 10_000;
 
@@ -42,7 +44,7 @@ export class ClusterStage {
     const stage = new ClusterStage(clock);
     try {
       stage.#tell({ kind: "open", performances });
-      const report = await stage.#bounded(stage.#hear("listening"));
+      const report = await within(clock, ANSWER_LIMIT_MS, WHAT, stage.#hear("listening"));
       return { stage, ports: report.kind === "listening" ? report.ports : [] };
     } catch (error) {
       await stage.end();
@@ -59,7 +61,7 @@ export class ClusterStage {
   /** The brokers' logs are complete afterwards. @throws LockstepError `stopped`: they are not */
   async close(): Promise<void> {
     this.#tell({ kind: "close" });
-    await this.#bounded(this.#hear("closed"));
+    await within(this.#clock, ANSWER_LIMIT_MS, WHAT, this.#hear("closed"));
     this.#isClosed = true;
     await this.end();
   }
@@ -88,13 +90,6 @@ export class ClusterStage {
   #hear(kind: ReportKind): Promise<StageReport> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => this.#waiting.set(kind, { resolve, reject }));
-  }
-
-  #bounded<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(ANSWER_LIMIT_MS, () => reject(new LockstepError("unreachable", `the brokers' process did not answer within ${ANSWER_LIMIT_MS / 1_000} s`)));
-      answer.then(resolve, reject).finally(() => timer.cancel());
-    });
   }
 
   #fail(error: Error): void {
