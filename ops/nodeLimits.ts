@@ -15,8 +15,6 @@ export interface NodeLimits {
   readonly logins: Pace;
   readonly follower: FollowerLimits;
   readonly master: MasterLimits;
-  /** One request to the log's servers. */
-  readonly logRequestMs: number;
   readonly bookAheadMs: number;
   readonly writerRows: number;
   readonly writerMs: number;
@@ -34,7 +32,6 @@ export const DEFAULT_NODE_LIMITS: NodeLimits = {
   logins: { perSecond: 10, burst: 5, maxWaitMs: 30_000 },
   follower: { parallelism: 16, mailboxCapacity: 10_000, settleMs: 30_000, reconcileEveryMs: 60_000 },
   master: { mailboxCapacity: 10_000, heartbeatMs: 5_000, bookDelayMs: 400 },
-  logRequestMs: 2_500,
   bookAheadMs: 2_000,
   writerRows: 500,
   writerMs: 100,
@@ -58,15 +55,18 @@ export function limitsOf(profile: ProfileName): NodeLimits {
   }
 }
 
-/** @throws LockstepError `configuration`, naming every relation that does not hold */
-export function checkNodeLimits({ lease, session, follower, logRequestMs }: NodeLimits): void {
+/**
+ * Nothing of the log is checked here: its sends are cut to the lease's margin where it is made (`limitsBelowMargin`),
+ * so what a fenced node still says is over before its successor speaks.
+ * @throws LockstepError `configuration`, naming every relation that does not hold
+ */
+export function checkNodeLimits({ lease, session, follower }: NodeLimits): void {
   const reachMs = lease.ttlMs - lease.marginMs;
   const faults = [
     lease.renewMs + lease.retryMs + 2 * lease.queryTimeoutMs <= reachMs
       ? null
       : `renew ${lease.renewMs} ms, retry ${lease.retryMs} ms and two queries of ${lease.queryTimeoutMs} ms must fit into ttl - margin, ${reachMs} ms: else one failed renewal fences`,
     session.brokerTimeoutMs < lease.marginMs ? null : `the broker's time-out ${session.brokerTimeoutMs} ms must be below the lease's margin ${lease.marginMs} ms: else a call outlives the lease`,
-    logRequestMs < lease.marginMs ? null : `the log's request time-out ${logRequestMs} ms must be below the lease's margin ${lease.marginMs} ms: else what a fenced node said arrives after its successor's`,
     follower.settleMs >= session.brokerTimeoutMs ? null : `the settle time ${follower.settleMs} ms must not be below the broker's time-out ${session.brokerTimeoutMs} ms: else a call is taken for settled while it is under way`,
   ].filter((fault) => fault !== null);
   if (faults.length > 0) throw new LockstepError("configuration", faults.join("; "));

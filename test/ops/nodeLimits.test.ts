@@ -15,7 +15,6 @@ const BROKEN: readonly (readonly [string, Partial<NodeLimits>, RegExp])[] = [
   ["a renewal that does not fit before the deadline", { lease: { ...lease, renewMs: 44_000 } }, /renew 44000 ms, retry 2000 ms and two queries of 5000 ms/],
   ["a call that outlives the lease", { session: { ...session, brokerTimeoutMs: 15_000 } }, /time-out 15000 ms must be below the lease's margin 15000 ms/],
   ["a second query after a failed renewal that does not fit before the deadline", { lease: { ...lease, queryTimeoutMs: 19_001 } }, /two queries of 19001 ms must fit into ttl - margin, 45000 ms/],
-  ["a request to the log that outlives the lease", { logRequestMs: 15_000 }, /log's request time-out 15000 ms must be below the lease's margin 15000 ms/],
   ["a call that is taken for settled while it is under way", { follower: { ...follower, settleMs: 9_999 } }, /settle time 9999 ms/],
 ];
 for (const [what, limits, message] of BROKEN) {
