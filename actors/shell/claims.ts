@@ -101,7 +101,10 @@ export class Claims {
       case "over":
         return void this.#release(held); // (4) its release was lost
       case "full":
-        return logger.error({ account: held.account }, "no gate slot left: the account is not traded by this process");
+        logger.error({ account: held.account }, "no gate slot left: given back, for another process to trade");
+        this.#avoid(held.account);
+        this.#held.giveBack(held);
+        return void this.#release(held);
     }
   }
 
@@ -139,14 +142,17 @@ export class Claims {
     await Promise.all(Array.from({ length: DRAINED_AT_ONCE }, worker));
   }
 
-  /** Gives back an account that cannot be served here, and leaves it to others for a growing pause. Its actor has ended. */
-  async giveUp(account: AccountId): Promise<void> {
-    const held = this.#held.get(account);
-    if (held === null) return;
-    const pause = grow(this.#avoided.get(account), this.#options.clock.monotonicMs(), AVOIDANCE);
-    this.#avoided.set(account, pause);
-    this.#held.giveBack(held);
-    await this.#release(held);
+  /** Gives back an account that cannot be served here, gracefully (3), and leaves it to others for a growing pause. Never rejects. */
+  giveUp(account: AccountId): Promise<void> {
+    if (this.#held.get(account) !== null) this.#avoid(account);
+    return this.handBack(account);
+  }
+
+  /** For a growing pause; one that is avoided already is avoided for no longer. */
+  #avoid(account: AccountId): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const old = this.#avoided.get(account);
+    if (old === undefined || nowMs >= old.untilMs) this.#avoided.set(account, grow(old, nowMs, AVOIDANCE));
   }
 
   async #leave(held: HeldAccount): Promise<void> {

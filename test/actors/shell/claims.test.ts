@@ -121,7 +121,7 @@ test("a release whose answer was lost is made again when a renewal still lists t
   await elapsed(run.clock, run.keeper.start());
   const release = run.registry.release.bind(run.registry);
   run.registry.release = () => Promise.reject(new LockstepError("database_busy", "no connection"));
-  await run.keeper.giveUp(accountId("a"));
+  await elapsed(run.clock, run.keeper.giveUp(accountId("a")));
   run.registry.release = release;
   await run.clock.advance(6_000);
   assert.deepEqual([run.registry.released, run.told.filter((what) => what.startsWith("acquired"))], [["a"], ["acquired a at 1 in 0"]]);
@@ -160,9 +160,40 @@ test("nothing is claimed while the node is fenced", async () => {
   assert.deepEqual(run.keeper.accounts, []);
 });
 
-test("an account that is given up goes back, and its gate is shut at once", async () => {
+test("an account that is given up goes back when the log has what its actor said, and its gate is shut by then", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
-  await run.keeper.giveUp(accountId("a"));
+  const givenUp = run.keeper.giveUp(accountId("a"));
+  await run.clock.advance(50);
+  assert.deepEqual([run.told.at(-1), run.registry.released], ["draining a", []]);
+  await elapsed(run.clock, givenUp);
   assert.deepEqual([run.registry.released, run.check()], [["a"], "epoch"]);
+});
+
+test("an account that is given up goes back with a warning when the log takes nothing", async () => {
+  const run = keeping({ flush: () => Promise.reject(new LockstepError("unreachable", "the log: no answer")) });
+  await elapsed(run.clock, run.keeper.start());
+  await elapsed(run.clock, run.keeper.giveUp(accountId("a")));
+  assert.deepEqual(run.registry.released, ["a"]);
+  assert.deepEqual(run.logger.lines.filter(({ level }) => level === "warn").map(({ text }) => text), ["handed back without everything in the log"]);
+});
+
+test("an account for which the gate has no slot left goes back and is avoided, and that is said once", async () => {
+  const run = keeping({ capacity: 1 });
+  const avoided: (readonly AccountId[])[] = [];
+  const claim = run.registry.claim.bind(run.registry);
+  run.registry.claim = (me, terms) => {
+    avoided.push(terms.avoid);
+    return claim(me, terms);
+  };
+  await elapsed(run.clock, run.keeper.start());
+  run.registry.owned = []; // its slot stays its own
+  run.registry.free = [held("b", 1)];
+  run.registry.release = (_, { account }) => Promise.resolve(run.registry.released.push(account) > 0); // carried out late: the next list has it still
+  await run.clock.until(() => run.registry.released.length === 1);
+  await run.clock.until(() => run.registry.released.length === 2);
+  run.registry.owned = [];
+  await run.clock.advance(10_000);
+  assert.deepEqual([run.registry.released, run.keeper.accounts, avoided.at(-1)], [["b", "b"], [], ["b"]]);
+  assert.equal(run.logger.lines.filter(({ text }) => text.startsWith("no gate slot left")).length, 1);
 });

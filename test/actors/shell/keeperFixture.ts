@@ -15,7 +15,7 @@ const ME: Identity = { node: nodeId("node1"), boot: bootId("boot1") };
 export const REACH_MS = STEADY.ttlMs - STEADY.marginMs;
 export const held = (id: string, epoch: number): HeldAccount => ({ account: accountId(id), epoch: epoch as Epoch });
 
-/** A registry by script, with one free account and a delay. */
+/** A registry by script, with one free account and a delay. A lease once given stays live unless the script says otherwise. */
 export class ScriptedRegistry implements Registry {
   readonly clock: FakeScheduler;
   owned: HeldAccount[] = [];
@@ -26,6 +26,7 @@ export class ScriptedRegistry implements Registry {
   readonly renewals: RenewTerms[] = [];
   readonly released: AccountId[] = [];
   left = 0;
+  #isLeased = false;
 
   constructor(clock: FakeScheduler) {
     this.clock = clock;
@@ -34,7 +35,9 @@ export class ScriptedRegistry implements Registry {
   async renew(_: Identity, terms: RenewTerms): Promise<RenewReply> {
     this.renewals.push(terms);
     await this.#time();
-    return { held: true, wasLive: true, accounts: [...this.owned], othersLogOk: false, shares: [], ...this.reply };
+    const wasLive = this.#isLeased;
+    this.#isLeased = true;
+    return { held: true, wasLive, accounts: [...this.owned], othersLogOk: false, shares: [], ...this.reply };
   }
 
   async claim(_: Identity, { limit }: ClaimTerms): Promise<readonly HeldAccount[]> {
@@ -60,19 +63,21 @@ export class ScriptedRegistry implements Registry {
   }
 }
 
-export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100 }: { readonly capacity?: number; readonly profile?: LeaseProfile; readonly handBackMs?: number } = {}) {
+export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100, flush = () => Promise.resolve() }: { readonly capacity?: number; readonly profile?: LeaseProfile; readonly handBackMs?: number; readonly flush?: () => Promise<void> } = {}) {
   const clock = new FakeScheduler(1);
   const registry = new ScriptedRegistry(clock);
   const gate = SharedGate.create(capacity, clock);
   const told: string[] = [];
   const metrics = new CountingMetrics();
+  const logger = recordingLogger();
   const keeper = new LeaseKeeper({
-    registry, me: ME, profile, gate, clock, logger: recordingLogger(), metrics,
+    registry, me: ME, profile, gate, clock, logger, metrics,
     report: () => ({ logOk: true, capacity, platforms: ["mt4", "mt5"], address: null }),
     platformOf: () => "mt4",
     onHandBack: async (account) => {
       told.push(`draining ${account}`);
       await new Promise<void>((resolve) => void clock.after(handBackMs, resolve));
+      await flush();
     },
     onFatal: (error) => told.push(`fatal ${isLockstepError(error) ? error.code : "other"}`),
     onAcquired: ({ account, epoch }, slot) => told.push(`acquired ${account} at ${epoch} in ${slot}`),
@@ -81,5 +86,5 @@ export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100 }: { 
     onLeaseEnd: () => told.push("lease end"), onLift: () => told.push("lift"),
   });
   const check = (epoch = 1, slot = 0) => gate.check({ slot, epoch: epoch as Epoch });
-  return { clock, registry, gate, told, metrics, keeper, check };
+  return { clock, registry, gate, told, metrics, logger, keeper, check };
 }
