@@ -4,7 +4,9 @@
 // 1. Nothing here is awaited by anything that trades.
 // 2. Facts are kept in order; when the buffer is full the newest is refused and counted, and its
 //    pair is marked dirty by the caller, whose next row of the pair contains it.
-// 3. A fact that the log lost is handed over again, behind the newer ones: versions put rows in order.
+// 3. A fact that the log lost is handed over again, behind the newer ones: versions put rows in order. Who
+//    wants to know is told of the first time.
+// 4. What the log refuses for its own sake would be refused for ever: it is dropped and counted.
 
 import { encode, PAIR_EVENT } from "../../protocol/codec.ts";
 import { isLockstepError, LockstepError } from "../../protocol/errors.ts";
@@ -74,8 +76,11 @@ export class EventSink {
     // What comes meanwhile, also what a producer settles at once, waits behind.
     this.#waiting = [];
     let taken = 0;
-    for (const { event, onSettled: told } of waiting) {
-      const onSettled = (error: Error | null): void => (told === undefined ? this.#settled(event, error) : this.#told(event, error, told));
+    for (const { event, onSettled: tell } of waiting) {
+      const onSettled = (error: Error | null): void => {
+        this.#settled(event, error);
+        tell?.(error);
+      };
       const result = producer.append(
         { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encode(PAIR_EVENT, event) },
         onSettled,
@@ -88,16 +93,12 @@ export class EventSink {
     if (this.#waiting.length > 0) this.#schedule(retryMs);
   }
 
-  /** Who gave an `onSettled` decides itself. */
-  #told(event: PairEvent, error: Error | null, onSettled: (error: Error | null) => void): void {
-    this.#unsettled.delete(event);
-    onSettled(error);
-  }
-
-  /** Invariant 3. */
+  /** Invariants 3 and 4. */
   #settled(event: PairEvent, error: Error | null): void {
     const { capacity, metrics, retryMs } = this.#options;
-    const isLost = error !== null && !isLockstepError(error, "stopped");
+    const isRefused = isLockstepError(error, "invalid_value");
+    if (isRefused) metrics.count("events_refused"); // 4
+    const isLost = error !== null && !isRefused && !isLockstepError(error, "stopped");
     const isFull = this.#waiting.length >= capacity;
     if (isLost && isFull) metrics.count("events_waiting_full");
     if (!isLost || isFull) return void this.#unsettled.delete(event);

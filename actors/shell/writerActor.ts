@@ -8,6 +8,8 @@
 // 4. A slow database slows the reading, never the actors: a partition's next batch comes when the
 //    one before is written.
 // 5. An event of a newer release is never committed past: its partition waits, the others go on.
+// 6. A commit that the log did not take is tried again until it does or the partition is another's: what
+//    is written must not look like lag.
 
 import { decode, PAIR_EVENT } from "../../protocol/codec.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
@@ -34,6 +36,8 @@ export interface WriterOptions {
   readonly onCrash: (error: Error) => void;
 }
 
+const COMMIT_AGAIN_MS = 1_000;
+
 interface Piece {
   readonly events: readonly PairEvent[];
   readonly next: Position;
@@ -49,6 +53,9 @@ export class WriterActor {
   #writingSinceMs: number | null = null;
   #stopped = false;
   #endPause: () => void = () => undefined;
+  /** By partition: how far rows are written, where the log does not say so yet. */
+  readonly #uncommitted = new Map<number, Position>();
+  #commitTimer: Timer | null = null;
   readonly #blocked = new Set<number>();
   readonly #endBlocks: (() => void)[] = [];
 
@@ -90,6 +97,7 @@ export class WriterActor {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#commitTimer?.cancel();
     this.#endPause();
     for (const piece of this.#waiting.splice(0)) piece.done();
     for (const end of this.#endBlocks.splice(0)) end();
@@ -221,13 +229,26 @@ export class WriterActor {
     });
   }
 
+  /** Invariant 6. */
   async #commit(positions: readonly Position[]): Promise<void> {
+    for (const position of positions) this.#uncommitted.set(position.partition, position);
+    this.#commitTimer?.cancel();
+    this.#commitTimer = null;
+    const sent = [...this.#uncommitted];
+    if (sent.length === 0) return;
     try {
-      await this.#subscription?.commit(positions);
+      await this.#subscription?.commit(sent.map(([, position]) => position));
+      this.#forget(sent);
     } catch (error) {
-      // The rows are idempotent: whoever reads them again changes nothing.
       this.#options.logger.warn({ error: messageOf(error) }, "offsets not committed");
+      // What others hold now is theirs to commit; the rows are idempotent, so whoever reads them again changes nothing.
+      if (isLockstepError(error, "stopped")) this.#forget(sent);
+      else if (!this.#stopped) this.#commitTimer = this.#options.clock.after(COMMIT_AGAIN_MS, () => void this.#commit([]));
     }
+  }
+
+  #forget(sent: readonly (readonly [number, Position])[]): void {
+    for (const [partition, position] of sent) if (this.#uncommitted.get(partition) === position) this.#uncommitted.delete(partition);
   }
 }
 

@@ -18,6 +18,8 @@ export interface FeedOptions {
   readonly handle: (batch: Batch) => Promise<void>;
   /** Between `expected` and the next record's offset something is missing: says so where retention took it. */
   readonly checkJump: (expected: number) => Promise<void>;
+  /** The client brings what lies below where this partition stands: it has begun anew by itself, and says so to nobody. */
+  readonly onBack: () => void;
   readonly onFailed: (error: unknown) => void;
   readonly pause: () => void;
   readonly resume: () => void;
@@ -73,7 +75,8 @@ export class Feed {
 
   offer(batch: Batch): void {
     const from = this.#fetched;
-    if (this.#isMuted || from === null || batch.next <= from) return;
+    if (this.#isMuted || from === null) return;
+    if (batch.next <= from) return batch.records.length === 0 ? undefined : this.#options.onBack();
     this.#fetched = batch.next;
     this.#waiting.push(...this.#cut({ ...batch, records: batch.records.filter(({ offset }) => offset >= from) }));
     if (this.#waiting.length >= this.#options.maxWaitingBatches) this.#hold(); // 2

@@ -4,7 +4,8 @@
 // 1. A refusal that is clear blames a record: then each goes alone, and its neighbours go in.
 // 2. After any other error the client is not used again: what it may still have on its way would
 //    mix with what comes next. The next attempt may so write a record twice, never out of its order.
-// 3. All attempts together end within `sendMs`, whatever the client does.
+// 3. The answer comes within `sendMs`, whatever the client does; what it still has on its way then is
+//    thrown away with it. Only how many partitions a topic has may have to be asked before, once.
 
 import { Partitioners, type Kafka, type Producer as Client, type TopicMessages } from "kafkajs";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
@@ -37,8 +38,8 @@ export class Sender {
   /** Never rejects. */
   async send(records: readonly OutgoingRecord[]): Promise<SendResults> {
     const { clock, limits } = this.#options;
-    const untilMs = clock.monotonicMs() + limits.sendMs; // 3
     const results: (Error | null)[] = await Promise.all(records.map((record) => this.#misplaced(record)));
+    const untilMs = clock.monotonicMs() + limits.sendMs; // 3
     const placed = records.flatMap((record, index) => (results[index] === null ? [{ record, index }] : []));
     const outcomes = await this.#attempts(placed.map(({ record }) => record), untilMs);
     placed.forEach(({ index }, position) => (results[index] = outcomes[position] ?? null));
@@ -100,6 +101,7 @@ export class Sender {
     const client = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, allowAutoTopicCreation: false, idempotent: false, retry: { retries: 0 } });
     this.#client = client;
     await client.connect();
+    if (this.#client !== client) throw new LockstepError("unreachable", "the client was given up before it had connected");
     return client;
   }
 

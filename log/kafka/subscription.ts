@@ -15,13 +15,12 @@ import { isNoMember, logError } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import type { KafkaLogLimits } from "./limits.ts";
 import { keyOf, Member, type Place } from "./member.ts";
-import { beginningOf } from "./places.ts";
+import { beginningOf, isThere, type PlaceQuestions } from "./places.ts";
 
 export interface SubscriptionOptions {
   readonly kafka: Kafka;
   readonly consume: ConsumeOptions;
-  readonly bounds: (topic: string) => Promise<readonly PartitionBounds[]>;
-  readonly committed: (group: string, topic: string) => Promise<readonly Position[]>;
+  readonly questions: PlaceQuestions;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: KafkaLogLimits;
@@ -170,19 +169,27 @@ export class KafkaSubscription implements Subscription {
 
   /** Asks where each partition begins, until it knows or the stay is over. */
   async #place(places: readonly Place[], stay: number): Promise<void> {
+    const { consume, questions } = this.#options;
+    const found = await this.#untilKnown(stay, () => beginningOf(places, consume, questions, (place) => this.#feeds.get(keyOf(place))?.handled ?? null));
+    if (found === null) return;
+    for (const { topic, partition, wanted, start } of found) this.#begin({ topic, partition }, wanted, start);
+    this.#onJoined(null);
+    this.#releaseAll();
+  }
+
+  /** Asks until there is an answer; null: the stay was over first. */
+  async #untilKnown<T>(stay: number, ask: () => Promise<T>): Promise<T | null> {
     const { clock, logger, consume } = this.#options;
     while (stay === this.#stay) {
       try {
-        const found = await beginningOf(places, { ...this.#options, handled: (place) => this.#feeds.get(keyOf(place))?.handled ?? null });
-        if (stay !== this.#stay) return;
-        for (const { topic, partition, wanted, start } of found) this.#begin({ topic, partition }, wanted, start);
-        this.#onJoined(null);
-        return this.#releaseAll();
+        const answer = await ask();
+        return stay === this.#stay ? answer : null;
       } catch (error) {
         logger.warn({ group: consume.group, error: messageOf(error) }, "where partitions begin is not known yet");
         await pause(clock, PLACE_RETRY_MS);
       }
     }
+    return null;
   }
 
   /** What lies between `wanted` and `start` is lost to this reader. */
@@ -214,6 +221,7 @@ export class KafkaSubscription implements Subscription {
         ...limits,
         handle: async (batch) => consume.onBatch(batch),
         checkJump: (expected) => this.#checkJump(place, expected),
+        onBack: () => void this.#goBack(place),
         onFailed: (error) => this.#crash(error instanceof Error ? error : new Error(String(error)), true),
         pause: () => this.#member.hold([place]),
         resume: () => this.#release([place]),
@@ -225,16 +233,31 @@ export class KafkaSubscription implements Subscription {
 
   /** A hole that compaction left is no gap; one that the log's start has passed is. */
   async #checkJump(place: Place, expected: number): Promise<void> {
-    const start = await this.#startOf(place);
-    if (start > expected) this.#gap(place, expected, start);
+    const bounds = await this.#untilKnown(this.#stay, () => this.#boundsOf(place));
+    if (bounds !== null && bounds.start > expected) this.#gap(place, expected, bounds.start);
   }
 
-  async #startOf({ topic, partition }: Place): Promise<number> {
-    const bounds = await this.#options.bounds(topic);
-    return bounds.find((found) => found.partition === partition)?.start ?? 0;
+  /** The log is shorter than it was, or another one under the same name: what it has is read from its start. */
+  async #goBack(place: Place): Promise<void> {
+    const feed = this.#feedOf(place);
+    const before = feed.fetched;
+    feed.lose();
+    this.#member.hold([place]);
+    const bounds = await this.#untilKnown(this.#stay, () => this.#boundsOf(place));
+    if (bounds === null || before === null) return;
+    this.#begin(place, before, bounds.start);
+    this.#release([place]);
   }
 
-  /** A gap that nothing new follows would else be told only when something does. */
+  async #boundsOf({ topic, partition }: Place): Promise<PartitionBounds> {
+    const bounds = await this.#options.questions.bounds(topic);
+    return bounds.find((found) => found.partition === partition) ?? { partition, start: 0, end: 0 };
+  }
+
+  /**
+   * A gap that nothing new follows would else be told only when something does, and a log that became shorter never: the
+   * client begins anew where nobody asked it to, and what it brings lies below where we stand.
+   */
   #watchStart(): void {
     const { clock, limits, logger } = this.#options;
     if (!this.#isLive) return;
@@ -251,9 +274,9 @@ export class KafkaSubscription implements Subscription {
       const feed = this.#feedOf(place);
       const before = feed.fetched;
       if (before === null) continue;
-      const start = await this.#startOf(place);
-      if (stay !== this.#stay || feed.fetched !== before || start <= before || !this.#isLive) continue;
-      this.#begin(place, before, start);
+      const bounds = await this.#boundsOf(place);
+      if (stay !== this.#stay || feed.fetched !== before || isThere(before, bounds) || !this.#isLive) continue;
+      this.#begin(place, before, bounds.start);
     }
   }
 }

@@ -23,6 +23,7 @@ export const COUNTERS = {
   reconcile_runs: "plans made",
   reconcile_drift: "routine plans that were not empty",
   events_waiting_full: "pair events that found the buffer full",
+  events_refused: "pair events that the log refuses for their own sake",
   events_gap: "times that retention took pair events before a writer read them",
   mailbox_full: "messages that found a mailbox full",
   actor_restarts: "actors that failed",

@@ -36,15 +36,15 @@ const FAULTS: readonly Planted[] = [
   {
     fault: "a silent jump over a committed offset that the log does not have any more",
     file: "log/kafka/places.ts",
-    text: "found.push({ topic, partition, wanted, start: isThere ? wanted : start });",
-    instead: "found.push({ topic, partition, wanted: isThere ? wanted : start, start: isThere ? wanted : start });",
+    text: "found.push({ topic, partition, wanted, start: isThere(wanted, { start, end }) ? wanted : start });",
+    instead: "const at = isThere(wanted, { start, end }) ? wanted : start; found.push({ topic, partition, wanted: at, start: at });",
     case: "a committed offset that retention passed is a gap too",
   },
   {
     fault: "a silent jump of a reader that retention overtakes",
     file: "log/kafka/subscription.ts",
-    text: "      if (stay !== this.#stay || feed.fetched !== before || start <= before || !this.#isLive) continue;",
-    instead: "      if (start > -1) continue;",
+    text: "      if (stay !== this.#stay || feed.fetched !== before || isThere(before, bounds) || !this.#isLive) continue;",
+    instead: "      if (bounds.start > -1) continue;",
     case: "retention that overtakes a slow reader is told: every record is read or lies in a gap that was told",
   },
   {

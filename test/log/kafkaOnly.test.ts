@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { TickReader } from "../../actors/shell/tickReader.ts";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
 import { systemClock } from "../../ops/clock.ts";
-import { latch, LogCase } from "../contract/logFixture.ts";
+import { latch, LogCase, numbered, type Read } from "../contract/logFixture.ts";
 import { sharedKafka } from "../support/kafka.ts";
 import { silent } from "../support/silent.ts";
 import { connection, kafkaFixture } from "./kafkaFixture.ts";
@@ -90,6 +90,27 @@ test("a handler that works for longer than a session keeps its partition, and it
   await holder.commit([{ topic, partition: 0, offset: 1 }]);
   assert.deepEqual(await c.log.committed(group, topic), [{ topic, partition: 0, offset: 1 }]);
 });
+
+for (const from of ["committed", []] as const) {
+  test(`a topic that was made anew is read from its start, and what is gone is told (${from === "committed" ? "a group that commits" : "a group of one's own"})`, async (t) => {
+    const log = connection(t, await sharedKafka());
+    const c = new LogCase(await kafkaFixture(t), PATIENCE_MS);
+    const spec = c.spec({ partitions: 1 });
+    await log.ensureTopics([spec]);
+    const read: Read = await c.read({ group: c.groupName(), topics: [spec.name], from }, async (batch) => {
+      if (from === "committed") await read.commit([{ topic: spec.name, partition: 0, offset: batch.next }]);
+    });
+    await c.write(spec.name, 0, numbered("old", 20));
+    await c.eventually("20 records", () => read.records.length === 20);
+    await log.deleteTopics([spec.name]);
+    await c.eventually("it is made anew", () => log.ensureTopics([spec]).then(() => true, () => false));
+    await c.write(spec.name, 0, numbered("new", 12));
+    await c.eventually("it is told", () => read.gaps.some(({ start }) => start === 0));
+    await c.write(spec.name, 0, numbered("more", 20));
+    await c.eventually("what is there now", () => [...numbered("new", 12), ...numbered("more", 20)].every((text) => read.texts().includes(text)));
+    assert.deepEqual(read.crashes, []);
+  });
+}
 
 test("a tick reader leaves no group behind", async (t) => {
   const { admin, log } = await kafkaFixture(t);

@@ -82,7 +82,7 @@ test("a fact that the log lost is handed over again", async () => {
   assert.deepEqual([...producer.taken].sort(), [1, 2]);
 });
 
-test("who asks for the settlement is told of the loss, and it is not handed over again", async () => {
+test("who asks for the settlement is told of the loss, once, and it is handed over again all the same", async () => {
   const { clock, producer, events } = sink();
   producer.loses = true;
   const errors: (Error | null)[] = [];
@@ -90,7 +90,21 @@ test("who asks for the settlement is told of the loss, and it is not handed over
   await clock.advance(10);
   producer.loses = false;
   await clock.advance(500);
-  assert.deepEqual([errors.length, errors[0] === null, producer.taken], [1, false, []]);
+  assert.deepEqual([errors.length, errors[0] === null, producer.taken], [1, false, [1]]);
+});
+
+test("what the log refuses for its own sake is dropped and counted, and keeps no flush waiting", async () => {
+  const { clock, producer, metrics, events } = sink();
+  producer.append = (_, onSettled) => {
+    onSettled?.(new LockstepError("invalid_value", "too large"));
+    return "accepted";
+  };
+  events.publish(event(1));
+  await clock.advance(500);
+  let flushed = false;
+  void events.flush().then(() => (flushed = true));
+  await clock.advance(1);
+  assert.deepEqual([metrics.of("events_refused"), clock.pending, flushed], [1, 0, true]);
 });
 
 test("a log that was stopped is not tried again", async () => {

@@ -192,3 +192,24 @@ test("bytes that nobody can read are passed over and counted; an event of a newe
   await elapsed(run.clock, writer.stop());
   assert.equal(await run.committed(), 3);
 });
+
+test("a commit that the log did not take is tried again, though nothing new comes; a partition that is another's is left to it", async () => {
+  for (const code of ["unreachable", "stopped"] as const) {
+    const run = await writing();
+    let refusals = 2;
+    let asked = 0;
+    const consume = run.log.consume.bind(run.log);
+    run.log.consume = async (options) => {
+      const subscription = await consume(options);
+      const commit: typeof subscription.commit = (positions) => {
+        asked += 1;
+        return refusals-- > 0 ? Promise.reject(new LockstepError(code, "not now")) : subscription.commit(positions);
+      };
+      return { ...subscription, commit };
+    };
+    await run.start();
+    run.events(1);
+    await run.clock.advance(10_000);
+    assert.deepEqual([asked, await run.committed()], code === "unreachable" ? [3, 1] : [1, 0]);
+  }
+});
