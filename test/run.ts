@@ -14,6 +14,7 @@ import { systemClock } from "../ops/clock.ts";
 import { Ends } from "../ops/ends.ts";
 import { startLocalKafka, type LocalKafka, type LocalKafkaOptions } from "../ops/kafka/localKafka.ts";
 import { readBrokers } from "../ops/kafka/resolve.ts";
+import { SIGNALS } from "../ops/launch.ts";
 import { openLogger } from "../ops/logging.ts";
 import { startEmbeddedPostgres } from "../ops/postgres/embedded.ts";
 import { isLockstepError, messageOf } from "../protocol/errors.ts";
@@ -73,7 +74,7 @@ let onSignal: (signal: NodeJS.Signals) => void = () => (isTold = true); // (1)
 let isTold = false;
 
 async function main(): Promise<number> {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, (signal) => onSignal(signal));
+  for (const signal of SIGNALS) process.on(signal, (signal) => onSignal(signal));
   const args = process.argv.slice(2);
   const suite = args.includes("--live") ? LIVE : SUITE;
   const files = await testFiles(args.filter((arg) => arg !== "--live"), suite);

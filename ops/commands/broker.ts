@@ -26,7 +26,7 @@ const WALK_EVERY_MS = 250;
 const FLUSH_EVERY_MS = 1000;
 
 /**
- * Runs until SIGINT or SIGTERM; resolves with the exit code.
+ * Runs until SIGINT, SIGTERM or SIGHUP; resolves with the exit code.
  * @throws LockstepError `configuration`: exit code 2
  */
 export async function brokerCommand(options: BrokerCommandOptions): Promise<number> {

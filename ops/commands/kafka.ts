@@ -23,9 +23,9 @@ export interface KafkaCommandIo {
 }
 
 /**
- * Prints what KAFKA_BROKERS may be set to once the broker answers, and runs until SIGINT or SIGTERM;
- * resolves with the exit code. Other Lockstep processes of this clone may go on using the Kafka: the
- * last one out stops it. A signal while it starts stops it as soon as it has started.
+ * Prints what KAFKA_BROKERS may be set to once the broker answers, and runs until SIGINT, SIGTERM or
+ * SIGHUP; resolves with the exit code. Other Lockstep processes of this clone may go on using the Kafka:
+ * the last one out stops it. A signal while it starts stops it as soon as it has started.
  * @throws LockstepError `configuration`: exit code 2
  */
 export async function kafkaCommand(options: KafkaCommandOptions, { out, env, logger, clock }: KafkaCommandIo): Promise<number> {
@@ -42,15 +42,23 @@ export async function kafkaCommand(options: KafkaCommandOptions, { out, env, log
   return 0;
 }
 
-/** Resolves with the tool's exit code. @throws LockstepError `configuration`: exit code 2 */
+/**
+ * Resolves with the tool's exit code. A signal is the tool's to end by, if its terminal tells it too; a
+ * Kafka that was started for the tool is stopped in any case.
+ * @throws LockstepError `configuration`: exit code 2
+ */
 export async function kafkaToolCommand(tool: string, args: readonly string[], { out, env, logger, clock }: KafkaCommandIo): Promise<number> {
   const name = toolName(tool);
-  const libFolder = await kafkaJars({ stateDir: await resolveKafkaFolder(env), env, logger, clock });
-  const kafka = await resolveKafka({ env, logger, clock });
+  const stop = new Stop(clock);
+  void stop.signalled();
+  let end = (): Promise<void> => Promise.resolve();
   try {
+    const libFolder = await kafkaJars({ stateDir: await resolveKafkaFolder(env), env, logger, clock });
+    const kafka = await resolveKafka({ env, logger, clock });
+    end = () => kafka.stop();
     return await runTool({ tool: name, args, brokers: kafka.brokers, libFolder, env, out });
   } finally {
-    await kafka.stop();
+    await stop.ending(end);
   }
 }
 

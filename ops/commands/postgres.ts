@@ -20,16 +20,18 @@ export interface PostgresCommandIo {
 }
 
 /**
- * Prints the URL once the server answers, and runs until SIGINT or SIGTERM; resolves with the exit code.
- * Other Lockstep processes of this clone may go on using the server: the last one out stops it.
+ * Prints the URL once the server answers, and runs until SIGINT, SIGTERM or SIGHUP; resolves with the
+ * exit code. Other Lockstep processes of this clone may go on using the server: the last one out stops it.
+ * A signal while it starts stops it as soon as it has started.
  * @throws LockstepError `configuration`: exit code 2
  */
 export async function postgresCommand(options: PostgresCommandOptions, io: PostgresCommandIo): Promise<number> {
-  const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
   const stop = new Stop(io.clock);
+  const told = { toEnd: false };
+  const end = stop.signalled().then(() => (told.toEnd = true));
+  const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
   // The server has no pipe to us and a listener for signals is no work: a timer keeps the process here.
-  stop.repeat(KEEP_ALIVE_MS, () => undefined);
-  const end = stop.signalled();
+  if (!told.toEnd) stop.repeat(KEEP_ALIVE_MS, () => undefined);
   // Whoever reads this may end us at once.
   io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
   await end;

@@ -4,6 +4,7 @@
 //    process at once.
 
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import { SIGNALS } from "../launch.ts";
 
 /** Repeats things until a signal comes. */
 export class Stop {
@@ -32,7 +33,7 @@ export class Stop {
         signals += 1;
         if (signals === 2) this.#stopListening(); // (1)
       };
-      process.on("SIGINT", this.#heard).on("SIGTERM", this.#heard);
+      for (const signal of SIGNALS) process.on(signal, this.#heard);
     });
     for (const timer of this.#timers.values()) timer.cancel();
   }
@@ -47,6 +48,6 @@ export class Stop {
   }
 
   #stopListening(): void {
-    process.off("SIGINT", this.#heard).off("SIGTERM", this.#heard);
+    for (const signal of SIGNALS) process.off(signal, this.#heard);
   }
 }

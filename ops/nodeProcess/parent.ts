@@ -3,10 +3,9 @@
 //
 // 1. It stays tiny: nothing of the node is loaded here, so nothing of the node can fail here.
 // 2. It starts no second child: whoever runs services starts the command again.
-// 3. The first signal is the child's, which drains; the next one kills it at once. Signals that come
-//    together are one: a terminal and npm both pass them on.
-// 4. Whoever started it with a channel may go without a word: the channel's end is a signal as well.
-// 5. Reaped is dead: only then, and unless the child said so itself by exit code 0, its lease is ended.
+// 3. It listens to signals before it starts anything, and until all of that has ended. Told before there is
+//    a child, it starts none and ends in order.
+// 4. Reaped is dead: only then, and unless the child said so itself by exit code 0, its lease is ended.
 
 import type { ChildProcess } from "node:child_process";
 import { messageOf } from "../../protocol/errors.ts";
@@ -19,11 +18,12 @@ import { executorSizesOf, nodeLimitsOf } from "../config/limits.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Environment } from "../credentials.ts";
 import { Ends } from "../ends.ts";
-import { exitCodeOf, exitCodeOfChild, SIGNALS, startLaunched, type LaunchedProgram } from "../launch.ts";
+import { exitCodeOf, exitCodeOfChild, startLaunched, type LaunchedProgram } from "../launch.ts";
 import { poolThreadsFor } from "../../actors/executor/sizes.ts";
 import { endLease } from "./endLease.ts";
 import { isLeasing, type StartMessage } from "./messages.ts";
 import { keepLocalServers } from "./servers.ts";
+import { SignalWatch } from "./signals.ts";
 
 export interface ParentOptions {
   readonly resolved: ResolvedConfig;
@@ -37,7 +37,6 @@ export interface ParentOptions {
   readonly say: (line: string) => void;
 }
 
-const TOGETHER_MS = 500;
 const CONFIGURATION = 2;
 const FAILED = 1;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -51,16 +50,28 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 export async function runParent(options: ParentOptions): Promise<number> {
   const { config } = options.resolved;
   const ends = new Ends();
-  let watch: SignalWatch | null = null;
+  const watch = new SignalWatch(options.clock); // (3)
   try {
-    const databaseUrl = await keepLocalServers({ ...options, config }, ends);
+    const databaseUrl = await localServers(options, ends, watch);
+    if (databaseUrl === null) return 0;
     const child = startLaunched(options.program, poolThreadsFor(executorSizesOf(config)));
-    watch = new SignalWatch(child, options.clock);
+    watch.passTo(child);
     return await outcome(options, child, watch, databaseUrl);
   } finally {
     await ends.run();
-    // Not sooner: one more signal would end us before our servers.
-    watch?.done();
+    watch.done();
+  }
+}
+
+/** Null: it was told to end meanwhile. What it has started is ended through `ends`. */
+async function localServers(options: ParentOptions, ends: Ends, watch: SignalWatch): Promise<string | null> {
+  try {
+    return await keepLocalServers({ ...options, config: options.resolved.config }, ends, () => watch.told !== null);
+  } catch (error) {
+    if (watch.told === null) throw error;
+    // A terminal tells everybody: what was to be started may have been told as well.
+    options.logger.warn({ error: messageOf(error) }, "told to end while its servers started");
+    return null;
   }
 }
 
@@ -74,7 +85,7 @@ async function outcome(options: ParentOptions, child: ChildProcess, watch: Signa
   child.send(start, () => undefined); // a child that is gone already is seen by its end
   const loading = loadRegistry();
   loading.catch(() => undefined); // told when it is needed
-  const code = await ended; // (5)
+  const code = await ended; // (4)
   if (code === 0) return 0;
   const how = child.signalCode === null ? `ended with exit code ${code}` : `was ended by ${child.signalCode}`;
   if (!heard.some(isLeasing)) {
@@ -104,61 +115,5 @@ async function freeAccounts({ resolved: { config }, clock, logger }: ParentOptio
   } catch (error) {
     logger.error({ error: messageOf(error) }, "lease not ended");
     return false;
-  }
-}
-
-/** What the parent was told, and what became of it (3). */
-class SignalWatch {
-  readonly #child: ChildProcess;
-  readonly #clock: Clock;
-  readonly #giveUp = new AbortController();
-  readonly #listen = (signal: NodeJS.Signals): void => this.#on(signal);
-  /** Told already, it is told nothing new by this. */
-  readonly #gone = (): void => void (this.#told === null && this.#on("SIGTERM"));
-  #told: NodeJS.Signals | null = null;
-  #lastMs = Number.NEGATIVE_INFINITY;
-  #killedBy: NodeJS.Signals | null = null;
-
-  constructor(child: ChildProcess, clock: Clock) {
-    this.#child = child;
-    this.#clock = clock;
-    for (const signal of SIGNALS) process.on(signal, this.#listen);
-    process.once("disconnect", this.#gone); // (4)
-    process.channel?.unref();
-    if (process.connected === false) this.#gone();
-  }
-
-  get told(): NodeJS.Signals | null {
-    return this.#told;
-  }
-
-  /** The signal on which the child was killed. */
-  get killedBy(): NodeJS.Signals | null {
-    return this.#killedBy;
-  }
-
-  /** Aborted by a signal that comes when the child is dead already, or was killed. */
-  get giveUp(): AbortSignal {
-    return this.#giveUp.signal;
-  }
-
-  done(): void {
-    for (const signal of SIGNALS) process.off(signal, this.#listen);
-    process.off("disconnect", this.#gone);
-  }
-
-  #on(signal: NodeJS.Signals): void {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#lastMs < TOGETHER_MS) return;
-    this.#lastMs = nowMs;
-    const isDead = this.#child.exitCode !== null || this.#child.signalCode !== null;
-    if (isDead || this.#killedBy !== null) return this.#giveUp.abort();
-    if (this.#told === null) {
-      this.#told = signal;
-      this.#child.kill(signal);
-      return;
-    }
-    this.#killedBy = signal;
-    this.#child.kill("SIGKILL");
   }
 }

@@ -49,14 +49,18 @@ export async function openKafkaServer({ config, env, logger, clock }: ServerOpti
   return { at: kafka.brokers, stop: () => kafka.stop() };
 }
 
-/** What the parent keeps for its child: only servers of this machine (1). Resolves with the database's URL. */
-export async function keepLocalServers(options: ServerOptions, ends: Ends): Promise<string> {
+/**
+ * What the parent keeps for its child: only servers of this machine (1). Resolves with the database's URL,
+ * null when it was told to end meanwhile and has started no more.
+ */
+export async function keepLocalServers(options: ServerOptions, ends: Ends, isTold: () => boolean): Promise<string | null> {
   if (options.config.kafkaBrokers === null) {
     const kafka = await openKafkaServer(options);
     ends.add(() => kafka.stop());
   }
+  if (isTold()) return null;
   if (options.config.databaseUrl !== null) return options.config.databaseUrl;
   const database = await openDatabaseServer(options);
   ends.add(() => database.stop());
-  return database.at;
+  return isTold() ? null : database.at;
 }

@@ -2,23 +2,34 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { until } from "../../support/until.ts";
 import { nothingLeft, says, startCommand, withoutProc, type Command } from "./lockstep.ts";
 
 const playing = (command: Command): Promise<void> => says(command, "err", /^playing /m);
 
 describe("a signal ends it in order", { skip: withoutProc, concurrency: 2 }, () => {
-  test("broker, SIGTERM: exit code 0", async (t) => {
-    const command = await startCommand(t, ["broker", "--port", "0"]);
-    await says(command, "out", /^broker listening on 127\.0\.0\.1:\d+\n/);
-    command.child.kill("SIGTERM");
-    assert.equal((await command.ended).code, 0);
-    await nothingLeft(command);
-  });
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+    test(`broker, ${signal}: exit code 0`, async (t) => {
+      const command = await startCommand(t, ["broker", "--port", "0"]);
+      await says(command, "out", /^broker listening on 127\.0\.0\.1:\d+\n/);
+      command.child.kill(signal);
+      assert.equal((await command.ended).code, 0);
+      await nothingLeft(command);
+    });
+  }
 
   test("postgres, SIGTERM: exit code 0", async (t) => {
     const command = await startCommand(t, ["postgres"], { database: "embedded" });
     await says(command, "out", /^postgres:\/\/.*\n/);
     command.child.kill("SIGTERM");
+    assert.equal((await command.ended).code, 0);
+    await nothingLeft(command);
+  });
+
+  test("postgres, SIGHUP while its server starts: exit code 0, and the server is gone", async (t) => {
+    const command = await startCommand(t, ["postgres"], { database: "embedded" });
+    await until("a process of its server is there", () => command.left().length > 1);
+    command.child.kill("SIGHUP");
     assert.equal((await command.ended).code, 0);
     await nothingLeft(command);
   });

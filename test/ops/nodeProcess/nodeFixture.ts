@@ -7,6 +7,7 @@ import { cellId } from "../../../protocol/ids.ts";
 import { openStorage } from "../../../storage/storage.ts";
 import { eventually, execute, fileDatabase } from "../../support/postgres.ts";
 import { silent } from "../../support/silent.ts";
+import { until } from "../../support/until.ts";
 import { says, startCommand, type Command } from "../cli/lockstep.ts";
 import { followers, MASTER } from "../http/httpFixture.ts";
 
@@ -52,6 +53,14 @@ export async function runningNode(t: TestContext, settings: Readonly<Record<stri
   const childPid = command.left().find((pid) => pid !== command.child.pid);
   if (childPid === undefined) throw new Error("the parent has no child");
   return { command, cell, database, address, childPid };
+}
+
+/** A node whose parent starts a PostgreSQL of its own, and is not done with it. */
+export async function startingNode(t: TestContext): Promise<Command> {
+  const { DATABASE_URL: _url, ...env } = nodeEnvironment("cell", "");
+  const command = await startCommand(t, [], { program: PROGRAM, database: "embedded", env });
+  await until("a process of its server is there", () => command.left().length > 1);
+  return command;
 }
 
 /** Kafka is named and never asked: the log is in memory. */

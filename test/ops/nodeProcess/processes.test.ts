@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import { commandLine } from "../../../ops/local/processes.ts";
 import { pause } from "../../../protocol/waiting.ts";
 import { systemClock } from "../../../ops/clock.ts";
-import { nothingLeft, runCommand, withoutProc } from "../cli/lockstep.ts";
-import { nodeEnvironment, rowsOf, runningNode, type NodeRun } from "./nodeFixture.ts";
+import { nothingLeft, runCommand, says, startCommand, withoutProc } from "../cli/lockstep.ts";
+import { nodeEnvironment, rowsOf, runningNode, startingNode, type NodeRun } from "./nodeFixture.ts";
 
 const TOKEN = "0123456789abcdef";
 
@@ -93,6 +93,26 @@ describe("lockstep node", { skip: withoutProc, concurrency: 2 }, () => {
     assert.match(err, /^lockstep: node node-1: the log's subscription ended by itself$/m);
     assert.match(err, /^lockstep: node node-1: its process ended with exit code 1; its lease is ended, its accounts are free$/m);
     assert.deepEqual(await rowsOf(node), { live: false, ended: true, owner: "node-1" });
+  });
+
+  test("SIGTERM while its parent starts a server of this machine: exit code 0, there was no child, and the server is gone", async (t) => {
+    const command = await startingNode(t);
+    command.child.kill("SIGTERM");
+    const { code, out, err } = await command.ended;
+    assert.deepEqual([code, out], [0, ""], err);
+    assert.doesNotMatch(err, /"msg":"node starts"/);
+    await nothingLeft(command);
+  });
+
+  test("a second signal before there is a child: exit code 143, at once", async (t) => {
+    const parent = 'import { SignalWatch } from "./ops/nodeProcess/signals.ts"; import { systemClock } from "./ops/clock.ts"; new SignalWatch(systemClock); setInterval(() => undefined, 60_000); console.log("listens");';
+    const command = await startCommand(t, ["--eval", parent], { program: ["--import", "tsx", "--input-type=module"] });
+    await says(command, "out", /^listens$/m);
+    while (command.child.exitCode === null && command.child.signalCode === null) {
+      command.child.kill("SIGTERM");
+      await pause(systemClock, 100);
+    }
+    assert.equal((await command.ended).code, 143, command.err());
   });
 
   test("settings that cannot be: exit code 2, one line each, nothing started", async (t) => {
