@@ -1,7 +1,8 @@
 // Owns the actors of one node: one for each leased account, made when the account is acquired and
 // ended when it is lost, and what changes of the configuration mean for them.
 //
-// 1. An actor exists only for an account this node holds, at the epoch it holds it.
+// 1. An actor exists only for an account this node holds, at the epoch it holds it. It is made when the one
+//    before it has ended, also of an account that was lost and came back: no two sessions of one account.
 // 2. An actor that fails is made anew from the broker and the database, a bounded number of times
 //    in a row; then its account is given up, which is for somebody else to take. A database that
 //    does not answer is no failure of the actor.
@@ -72,8 +73,6 @@ interface Running {
   actor: FollowerActor | MasterActor | null;
   /** Of the making that counts: what an earlier one comes to is thrown away. */
   round: number;
-  /** Settles when all actors that were have ended: no two sessions of one account. */
-  ended: Promise<void>;
   letGo: boolean;
   failures: number;
   failedAtMs: number;
@@ -91,6 +90,8 @@ export interface AccountState {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running = new Map<AccountId, Running>();
+  /** Settles when all actors that an account had have ended, also when it was lost meanwhile (1). */
+  readonly #ended = new Map<AccountId, Promise<void>>();
   readonly #routes: TickRoutes;
   #configured = new Configured({ accounts: [], links: [], parked: new Map() });
 
@@ -133,7 +134,7 @@ export class Supervisor {
   async acquire(held: HeldAccount, slot: number): Promise<void> {
     if (this.#running.has(held.account)) return;
     const permit: Permit = { slot, epoch: held.epoch };
-    const running: Running = { id: held.account, permit, numbers: new Counter(), account: null, actor: null, round: 0, ended: Promise.resolve(), letGo: false, failures: 0, failedAtMs: 0 };
+    const running: Running = { id: held.account, permit, numbers: new Counter(), account: null, actor: null, round: 0, letGo: false, failures: 0, failedAtMs: 0 };
     this.#running.set(held.account, running);
     const account = this.#configured.served(held.account);
     if (account === null) return this.#options.onUnknown(); // (4)
@@ -151,9 +152,12 @@ export class Supervisor {
     await Promise.all([...this.#running.keys()].map((id) => this.lose(id, drain)));
   }
 
-  /** The lease is proven again after a fence: every follower reconciles. */
+  /** The lease is proven again after a fence: every follower reconciles, every master says how it stands. */
   lift(): void {
-    for (const follower of this.followers) follower.tellSystem({ kind: "lift" });
+    for (const { actor } of this.#running.values()) {
+      if (actor instanceof FollowerActor) actor.tellSystem({ kind: "lift" });
+      else actor?.lift();
+    }
   }
 
   onTick(tick: Tick, readAtMs: number): void {
@@ -229,6 +233,7 @@ export class Supervisor {
       ...this.#options,
       account,
       epoch: running.permit.epoch,
+      isOpen: () => this.#options.gate.check(running.permit) === "open",
       seqs: running.numbers,
       session: openSession(account, running.permit),
       limits: masterLimits,
@@ -295,12 +300,14 @@ export class Supervisor {
   }
 
   #end(running: Running, drain = true): Promise<void> {
-    const { actor } = running;
+    const { id, actor } = running;
+    const before = this.#ended.get(id) ?? Promise.resolve();
     running.actor = null;
-    if (actor === null) return running.ended;
+    if (actor === null) return before;
     if (actor instanceof FollowerActor) this.#routes.remove(actor);
-    running.ended = Promise.all([running.ended, this.#stopped(actor, drain)]).then(() => undefined);
-    return running.ended;
+    const ended = Promise.all([before, this.#stopped(actor, drain)]).then(() => undefined);
+    this.#ended.set(id, ended);
+    return ended;
   }
 
   async #stopped(actor: FollowerActor | MasterActor, drain: boolean): Promise<void> {

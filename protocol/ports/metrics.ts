@@ -15,6 +15,7 @@ export interface OwnTime {
 export const COUNTERS = {
   ticks_stale: "ticks of a lower epoch, or seen before",
   ticks_gap: "holes in a master's ticks",
+  ticks_fenced: "ticks that were not said because the lease was not proven",
   ticks_unreadable: "ticks and books that cannot be read",
   orders_dropped: "orders dropped before the call",
   orders_unknown: "orders whose outcome is not known",

@@ -13,6 +13,7 @@ import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/p
 import type { AccountSnapshot, Position } from "../../../protocol/trades.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import { brokerMs, closed, lots, points, position, snapshot, ticket } from "../core/examples.ts";
+import { CountingMetrics } from "../../sim/cell.ts";
 import { FakeScheduler } from "../../sim/scheduler.ts";
 import { recordingLogger } from "../../support/recordingLogger.ts";
 
@@ -40,10 +41,19 @@ class HandSession implements BrokerSession {
 /** What reached the log: `tick 2 opened`, `book 2: 1`. */
 class HandProducer implements Producer {
   readonly written: string[] = [];
+  /** Keys of tombstones. */
+  readonly removed: string[] = [];
   says: AppendResult = "accepted";
+  /** Settles what is accepted, as long as it is set. */
+  settles = false;
 
-  append({ topic, value }: OutgoingRecord): AppendResult {
-    if (this.says !== "accepted" || value === null) return this.says;
+  append({ topic, key, value }: OutgoingRecord, onSettled?: (error: Error | null) => void): AppendResult {
+    if (this.says !== "accepted") return this.says;
+    if (this.settles) onSettled?.(null);
+    if (value === null) {
+      this.removed.push(key);
+      return "accepted";
+    }
     if (topic === "ticks") {
       const { seq, body } = decode(TICK, value);
       this.written.push(`tick ${seq} ${body.kind}`);
@@ -57,21 +67,23 @@ class HandProducer implements Producer {
   close = (): Promise<void> => Promise.resolve();
 }
 
-function acting(mailboxCapacity = 10) {
+function acting(mailboxCapacity = 10, epoch = 1) {
   const clock = new FakeScheduler(1);
   const session = new HandSession();
   const producer = new HandProducer();
   const account = { id: session.account, role: "master", platform: "mt4", broker: "model:1", login: 1, credentialsRef: "env:NONE", enabled: true } as const;
   const failures: unknown[] = [];
   const refusals: string[] = [];
+  const gate = { isOpen: true };
+  const metrics = new CountingMetrics();
   const actor = new MasterActor({
-    account, epoch: 1 as Epoch, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
+    account, epoch: epoch as Epoch, isOpen: () => gate.isOpen, metrics, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
     limits: { mailboxCapacity, heartbeatMs: 5_000, bookDelayMs: 400 }, onFailure: (error) => failures.push(error), onLoginRefused: (reason) => refusals.push(reason),
   });
   actor.start();
   const connected = (more: Partial<AccountSnapshot> = {}) => session.tell({ kind: "connected", snapshot: snapshot(more) });
   const opened = (number: number) => session.tell({ kind: "changed", change: { kind: "position_opened", brokerMs: brokerMs(0), position: own(number) }, callbackAtMs: 0 });
-  return { clock, session, producer, actor, failures, refusals, connected, opened };
+  return { clock, session, producer, actor, failures, refusals, gate, metrics, connected, opened };
 }
 
 const own = (number: number, more: Partial<Position> = {}): Position => position({ ticket: ticket(number), comment: "", ...more });
@@ -230,4 +242,34 @@ test("a refused login is handed on, and no tick is made of it", () => {
   const { session, producer, refusals, failures } = acting();
   session.tell({ kind: "refused", detail: "invalid password" });
   assert.deepEqual([refusals, failures, producer.written], [["invalid password"], [], []]);
+});
+
+test("while the lease is not proven nothing is said; the lift brings one book with a seq of its own, so that readers see the hole", async () => {
+  const run = acting();
+  run.connected({ positions: [own(1)] });
+  run.opened(2);
+  await run.clock.advance(1_000);
+  run.gate.isOpen = false;
+  run.opened(3);
+  run.opened(4);
+  await run.clock.advance(20_000);
+  assert.deepEqual(run.producer.written, ["book 1: 1", "tick 2 opened", "book 2: 1 2"]);
+  assert.equal(run.metrics.of("ticks_fenced"), 2);
+  run.gate.isOpen = true;
+  run.actor.lift();
+  run.opened(5);
+  await run.clock.advance(1_000);
+  assert.deepEqual(run.producer.written.slice(3), ["book 5: 1 2 3 4", "tick 6 opened", "book 6: 1 2 3 4 5"]);
+});
+
+test("once a book of this epoch is in the log, those of the epochs below it are taken away, once", async () => {
+  const run = acting(10, 12);
+  run.connected({ positions: [own(1)] });
+  await run.clock.advance(1_000);
+  assert.deepEqual(run.producer.removed, [], "not before it is there");
+  run.producer.settles = true;
+  run.opened(2);
+  run.opened(3);
+  await run.clock.advance(5_000);
+  assert.deepEqual(run.producer.removed, [4, 5, 6, 7, 8, 9, 10, 11].map((lower) => `${run.session.account}/${lower}`));
 });

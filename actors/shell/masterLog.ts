@@ -1,0 +1,117 @@
+// Owns what a master's owner says in the log: ticks, books and signs of life, each only while the gate is open.
+//
+// 1. Ticks are numbered without a hole; a tick that was not said, because the log did not take it or this
+//    node could not prove its lease, leaves one, and the next book closes it.
+// 2. A book follows its last tick within `bookDelayMs`. Without one in the log a reader that met a hole would
+//    wait until the master trades again, so it is said until the log has it.
+// 3. Books of lower epochs are no longer needed once one of this epoch is there: their keys are given
+//    tombstones, else the topic would grow with every change of owners. A few epochs back are enough: each
+//    owner does so.
+
+import { BOOK, encode, TICK } from "../../protocol/codec.ts";
+import type { AccountId, Epoch, Seq } from "../../protocol/ids.ts";
+import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Producer } from "../../protocol/ports/log.ts";
+import type { Logger } from "../../protocol/ports/logging.ts";
+import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { Book, Tick, TickBody } from "../../protocol/ticks.ts";
+import { partitionOf } from "../../protocol/topics.ts";
+import type { BrokerMs, WallMs } from "../../protocol/units.ts";
+import type { MasterState } from "../core/masterState.ts";
+import type { Counter } from "./counter.ts";
+
+export interface MasterLogOptions {
+  readonly master: AccountId;
+  readonly epoch: Epoch;
+  /** Of the ticks of this epoch. */
+  readonly seqs: Counter;
+  readonly producer: Producer;
+  readonly topics: { readonly ticks: string; readonly books: string };
+  readonly partitions: number;
+  /** May this node speak for the master now? Asked at every use. */
+  readonly isOpen: () => boolean;
+  readonly brokerNowMs: () => BrokerMs | null;
+  readonly state: () => MasterState;
+  readonly bookDelayMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Epochs below ours whose books are taken away. */
+const LOWER_EPOCHS = 8;
+
+export class MasterLog {
+  readonly #options: MasterLogOptions;
+  readonly #partition: number;
+  #bookTimer: Timer | null = null;
+  #isClean = false;
+  #stopped = false;
+
+  constructor(options: MasterLogOptions) {
+    this.#options = options;
+    this.#partition = partitionOf(options.master, options.partitions);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#bookTimer?.cancel();
+  }
+
+  tick(body: TickBody, occurredAtMs: BrokerMs, callbackAtMs: WallMs): void {
+    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, logger, metrics } = this.#options;
+    const isAlive = body.kind === "alive";
+    const seq = (isAlive ? seqs.last : seqs.next()) as Seq;
+    if (!isOpen()) {
+      if (!isAlive) metrics.count("ticks_fenced");
+      return; // 1
+    }
+    const tick: Tick = { master, epoch, seq, occurredAtMs, brokerNowMs: brokerNowMs() ?? occurredAtMs, callbackAtMs, body };
+    const record = { topic: topics.ticks, partition: this.#partition, key: master, value: encode(TICK, tick) };
+    const result = producer.append(record, (error) => {
+      if (error === null) return;
+      logger.error({ master, seq, error: error.message }, "tick lost: the next book closes the gap");
+      this.#bookSoon();
+    });
+    if (result !== "accepted") logger.error({ master, seq, result }, "tick not taken by the log: the next book closes the gap");
+    if (!isAlive) this.#bookSoon();
+  }
+
+  /** The state has something that no tick said: it takes a seq of its own, so that readers see the hole and wait for this book. */
+  bookOfNews(): void {
+    this.#options.seqs.next();
+    this.#book();
+  }
+
+  #bookSoon(): void {
+    if (!this.#stopped) this.#bookTimer ??= this.#options.clock.after(this.#options.bookDelayMs, () => this.#book());
+  }
+
+  #book(): void {
+    this.#bookTimer?.cancel();
+    this.#bookTimer = null;
+    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, state, logger } = this.#options;
+    if (!isOpen()) return; // The lift brings one.
+    const { positions, pendings } = state();
+    const book: Book = { master, epoch, seq: seqs.last as Seq, brokerNowMs: brokerNowMs() ?? (0 as BrokerMs), positions: [...positions.values()], pendings: [...pendings.values()] };
+    const lost = (why: string): void => {
+      logger.error({ master, seq: book.seq, why }, "book not taken by the log");
+      this.#bookSoon(); // 2
+    };
+    const record = { topic: topics.books, partition: this.#partition, key: this.#key(epoch), value: encode(BOOK, book) };
+    const result = producer.append(record, (error) => (error === null ? this.#clean() : lost(error.message)));
+    if (result !== "accepted") lost(result);
+  }
+
+  /** Invariant 3. One that is lost is the next owner's to say. */
+  #clean(): void {
+    const { epoch, producer, topics, isOpen } = this.#options;
+    if (this.#isClean || !isOpen()) return;
+    this.#isClean = true;
+    for (let lower = Math.max(1, epoch - LOWER_EPOCHS); lower < epoch; lower++) producer.append({ topic: topics.books, partition: this.#partition, key: this.#key(lower), value: null });
+  }
+
+  #key(epoch: number): string {
+    return `${this.#options.master}/${epoch}`;
+  }
+}
