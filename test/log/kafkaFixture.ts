@@ -44,15 +44,33 @@ export function connection(t: TestContext, brokers: readonly string[], limits: K
 
 const SEGMENT_MS = 100;
 const LOOK_EVERY_MS = 100;
+const COMPACTED_WITHIN_MS = 60_000;
+/** From what the broker says of a topic to what its log goes by; nothing tells when that has happened. */
+const APPLIED_MS = 500;
 
-/** A segment that is older than this is closed by the next record, and closed ones are compacted at once. */
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * A segment that is older than this is closed by the next record, and closed ones are compacted at once. The topic's
+ * settings reach its partitions a moment after they are told of: then a second closing record is not needed, but the
+ * first one must come late enough.
+ */
 async function compact(admin: Admin, log: KafkaLog, topic: string, last: () => Promise<void>): Promise<void> {
   const settings = { "cleanup.policy": "compact", "segment.ms": String(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "1", "min.compaction.lag.ms": "0" };
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })) }] });
-  await new Promise((resolve) => setTimeout(resolve, 2 * SEGMENT_MS));
+  const resource = { type: ConfigResourceTypes.TOPIC, name: topic };
+  await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })) }] });
+  const untilMs = performance.now() + COMPACTED_WITHIN_MS;
+  const look = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
+    while (!(await isSo())) {
+      if (performance.now() > untilMs) throw new Error(`not within ${COMPACTED_WITHIN_MS} ms: ${what}`);
+      await pause(LOOK_EVERY_MS);
+    }
+  };
+  await look("the topic's settings", async () => (await admin.describeConfigs({ includeSynonyms: false, resources: [{ ...resource, configNames: ["segment.ms"] }] })).resources[0]?.configEntries[0]?.configValue === String(SEGMENT_MS));
+  await pause(APPLIED_MS);
   await last();
   const end = (await log.bounds(topic))[0]?.end ?? 0;
-  while ((await countOf(log, topic, end)) >= end) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  await look("the compaction", async () => (await countOf(log, topic, end)) < end);
 }
 
 /** How many records a reader meets from the beginning to the end. */
