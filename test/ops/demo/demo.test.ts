@@ -1,10 +1,14 @@
 // Owns the demo from end to end: `lockstep demo` in a process of its own, with everything real.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import type { DemoReport } from "../../../ops/demo/report.ts";
+import { locateJava } from "../../../ops/kafka/programs.ts";
 import { nothingLeft, runCommand, startCommand } from "../cli/lockstep.ts";
 import { realFolder } from "../statement/fixture.ts";
 
@@ -21,6 +25,18 @@ function assertCopied({ followers, violations, verdict, rows }: DemoReport): voi
   for (const { id, duplicates, missing, wrongVolume, unjustifiedSkips } of followers) assert.deepEqual({ duplicates, missing, wrongVolume, unjustifiedSkips }, { duplicates: 0, missing: 0, wrongVolume: 0, unjustifiedSkips: 0 }, id);
   assert.ok(rows.pairs > 0);
   assert.equal(rows.rejected, 0);
+}
+
+/** An environment in which Node is the only program. */
+async function withoutJava(t: TestContext): Promise<Record<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), "lockstep-node-only-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  // Node may lie beside Java in one folder of the system.
+  await symlink(process.execPath, join(folder, "node"));
+  const env = { PATH: folder, JAVA_HOME: "" };
+  for (const program of ["java", "mvn"]) assert.equal((spawnSync(program, ["-version"], { env }).error as NodeJS.ErrnoException | undefined)?.code, "ENOENT", program);
+  await assert.rejects(locateJava(env), { code: "configuration", message: /no java in PATH or JAVA_HOME/ });
+  return env;
 }
 
 const keysOf = (value: object): string[] => Object.keys(value).sort();
@@ -43,9 +59,10 @@ describe("lockstep demo", () => {
     assert.match(err, /^starting\n(playing \d+\/\d+\n)+settling\nchecking\n$/);
   });
 
-  test("without --json shows a table for people", async (t) => {
-    const { code, out } = await runCommand(t, ["demo", "--followers", "2", "--speed", "max"]);
-    assert.equal(code, 0, out);
+  test("without --json shows a table for people; Java and Maven are not needed", async (t) => {
+    const env = await withoutJava(t);
+    const { code, out, err } = await runCommand(t, ["demo", "--followers", "2", "--speed", "max"], { env });
+    assert.equal(code, 0, err);
     assert.match(out, /│ follower │ platform │ copied │/);
     assert.match(out, /│ f1 +│ mt4 /);
     assert.match(out, /^own time +(p50 [\d.]+ ms|no orders)/m);
