@@ -3,6 +3,7 @@
 // 1. Start in the order of dependence, stop in the reverse: readers before what they feed. A stop
 //    begins with the lease keeper, which ends each actor and gives its account back by itself.
 
+import { cycleMs } from "../actors/core/leaseProfile.ts";
 import { LoginPacer } from "../actors/drivers/loginPacer.ts";
 import { Mt4Session } from "../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../actors/drivers/mt5Session.ts";
@@ -113,7 +114,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     masterLimits: limits.master,
     onGivenUp: (account) => {
       logger.error({ account }, "account given up: its actor keeps failing");
-      void supervisor.lose(account).then(() => keeper.giveUp(account)).catch((error: unknown) => logger.error({ account, error: messageOf(error) }, "account not given back"));
+      void keeper.giveUp(account);
     },
     park: (account, epoch, reason) => options.directory.park(account, epoch, reason),
     onLetGo: (account) => void keeper.handBack(account),
@@ -152,7 +153,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     report: () => ({ logOk: logWatch.ok, capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
     platformOf: (account) => supervisor.configured(account)?.platform ?? null,
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
-    onLost: (account) => void supervisor.lose(account),
+    // Another has it: nothing is waited for.
+    onLost: (account) => void supervisor.lose(account, false),
     onHandBack: async (account) => {
       await supervisor.lose(account);
       await flushed(flush, clock);
@@ -171,10 +173,11 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   };
   const logWatch = new LogWatch({
     heardAtMs: () => [reader.fetchedAtMs, writer.fetchedAtMs],
-    othersLogOk: () => keeper.othersLogOk,
+    others: () => keeper.others,
     clock,
     logger,
     silentMs: LOG_SILENT_MS,
+    cycleMs: cycleMs(limits.lease),
     cutOffMs: LOG_CUT_OFF_MS,
     onCutOff: options.onFatal,
   });

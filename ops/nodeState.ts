@@ -27,7 +27,7 @@ export interface NodeState {
 
 /** As long as the log may be silent: a fetch without news is answered within a second or so. */
 export const LOG_SILENT_MS = 8_000;
-/** Then a node that alone does not hear of it ends. Longer than the above and a renewal: by then all rows say whether they reach it. */
+/** Then at the earliest a node ends that alone does not hear of it; with rare renewals later, when the others' rows are known to be newer than the silence. */
 export const LOG_CUT_OFF_MS = 30_000;
 const ROWS_WAITING_LIMIT_MS = 15_000;
 

@@ -26,5 +26,8 @@ const FREE_MS = 3_000;
 /** An account that nobody took for so long is anybody's. Everybody has had two polls by then. */
 export const freeForMs = ({ claimPollMs }: LeaseProfile): number => Math.max(FREE_MS, 2 * claimPollMs);
 
+/** From one renewal to the next that succeeds, when one between them fails: so old is a live node's row at most. */
+export const cycleMs = ({ renewMs, retryMs, queryTimeoutMs }: LeaseProfile): number => renewMs + retryMs + queryTimeoutMs;
+
 /** After an outage every node that is still there has renewed within this, and has its accounts back. */
-export const liveForMs = ({ renewMs, retryMs, queryTimeoutMs }: LeaseProfile): number => renewMs + retryMs + queryTimeoutMs;
+export const liveForMs = cycleMs;

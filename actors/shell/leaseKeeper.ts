@@ -3,11 +3,20 @@
 // 1. The deadline counts from before the renewal was sent: a reply that comes late gives no more.
 // 2. One failed renewal changes nothing; a passed deadline trips, whatever reply comes afterwards. A
 //    renewal is given up when its answer is worth nothing any more: at the latest at the deadline.
-// 3. A node starts fenced. The gate opens with the first renewal and again after a trip, and what
+// 3. A node starts fenced. The gate opens once the lease is proven (6), again after each trip, and what
 //    it missed is reconciled.
 // 4. Nothing delays a renewal: all else is done beside it.
 // 5. A second process under the name of a live one waits fenced, since the first may be about to
 //    end; after a ttl it is a mistake in somebody's configuration.
+// 6. Only a renewal that found our lease live, and was sent after the answer to the one before it, opens
+//    the gate. Its list of accounts was read while the lease was live, so a claim that began since then left us
+//    alone. A reply to a lapsed lease may list what another node took while the renewal waited for its
+//    row; one after a renewal that nobody answered may have been read before that one took effect.
+//    Neither opens anything, and the next renewal follows at once.
+//
+// What remains open: a claim that judged our lease before it was live again, and commits after the list
+// of (6) was read. Until the next renewal shows it two nodes have the account. Only confirming the
+// accounts one by one, each at its epoch, closes that.
 
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Timer } from "../../protocol/ports/clock.ts";
@@ -17,6 +26,7 @@ import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Deadline, FenceState } from "../executor/sharedGate.ts";
 import { Claims, type ClaimsOptions } from "./claims.ts";
 import { HeldAccounts } from "./heldAccounts.ts";
+import type { OthersWord } from "./logWatch.ts";
 import { within } from "../../protocol/waiting.ts";
 
 export interface LeaseKeeperOptions extends ClaimsOptions {
@@ -39,7 +49,11 @@ interface Sent {
   readonly fence: FenceState;
   readonly held: readonly HeldAccount[];
   readonly deadline: Deadline;
+  readonly before: Came;
 }
+
+/** What a renewal came to: no answer that gives us the lease, or one that left the gate closed or open. */
+type Came = "to nothing" | "closed" | "open";
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
@@ -52,7 +66,11 @@ export class LeaseKeeper {
   /** Something new is to be said: the next renewal follows at once. */
   #hasNews = false;
   #refusedSinceMs: number | null = null;
-  #othersLogOk = false;
+  /** The newest renewal: (6). */
+  #came: Came = "to nothing";
+  /** When the first of the renewals was sent that were all answered up to now; null: the newest was not. */
+  #answeredSinceMs: number | null = null;
+  #others: OthersWord | null = null;
   #drained: Promise<void> | null = null;
   #stopped = false;
 
@@ -66,9 +84,9 @@ export class LeaseKeeper {
     return this.#held.all;
   }
 
-  /** Whether another live node said that it reaches the log, when the lease was last renewed. */
-  get othersLogOk(): boolean {
-    return this.#othersLogOk;
+  /** What the database said, when the lease was last renewed, of the other live nodes and the log. */
+  get others(): OthersWord | null {
+    return this.#others;
   }
 
   /** Told to end: it claims nothing more and gives back what it holds. */
@@ -77,11 +95,13 @@ export class LeaseKeeper {
   }
 
   /**
-   * The first renewal and claim; later ones follow by themselves.
+   * The renewals that open the gate, and the first claim; later ones follow by themselves.
    * @throws LockstepError when the database cannot be asked at all
    */
   async start(): Promise<void> {
-    this.#schedule(await this.#renew());
+    const nextMs = await this.#renew();
+    // The first lease of a boot was never live before: (6).
+    this.#schedule(nextMs === 0 ? await this.#renewOrRetry() : nextMs);
     await this.#claims.start();
   }
 
@@ -101,7 +121,7 @@ export class LeaseKeeper {
     this.#options.gate.trip();
   }
 
-  /** Gives one account back that this node cannot serve, and leaves it to others for a while. Its actor has ended. */
+  /** Gives one account back that this node cannot serve, gracefully, and leaves it to others for a while. Never rejects. */
   giveUp(account: AccountId): Promise<void> {
     return this.#claims.giveUp(account);
   }
@@ -130,16 +150,18 @@ export class LeaseKeeper {
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
     this.#renewTimer?.cancel();
-    this.#renewTimer = this.#options.clock.after(this.#hasNews ? 0 : delayMs, () => {
-      this.#renew().then(
-        (nextMs) => this.#schedule(nextMs),
-        (error: unknown) => {
-          // Invariant 2.
-          this.#options.logger.warn({ error: messageOf(error) }, "lease not renewed");
-          this.#schedule(this.#options.profile.retryMs);
-        },
-      );
-    });
+    this.#renewTimer = this.#options.clock.after(this.#hasNews ? 0 : delayMs, () => void this.#renewOrRetry().then((nextMs) => this.#schedule(nextMs)));
+  }
+
+  /** Invariant 2. Never rejects. */
+  async #renewOrRetry(): Promise<number> {
+    try {
+      return await this.#renew();
+    } catch (error) {
+      this.#answeredSinceMs = null;
+      this.#options.logger.warn({ error: messageOf(error) }, "lease not renewed");
+      return this.#options.profile.retryMs;
+    }
   }
 
   /** Resolves with the pause until the next. */
@@ -150,7 +172,8 @@ export class LeaseKeeper {
     // What is claimed while the renewal is under way may not be in its reply: it is compared with what was held before.
     const atMs = clock.monotonicMs();
     const reachMs = profile.ttlMs - profile.marginMs;
-    const sent: Sent = { atMs, fence: gate.state(), held: this.#held.all, deadline: { monotonicMs: atMs + reachMs, wallMs: clock.wallMs() + reachMs } }; // (1)
+    const sent: Sent = { atMs, fence: gate.state(), held: this.#held.all, deadline: { monotonicMs: atMs + reachMs, wallMs: clock.wallMs() + reachMs }, before: this.#came }; // (1)
+    this.#came = "to nothing";
     const timeoutMs = gate.lifted ? Math.min(profile.queryTimeoutMs, leftMs) : profile.queryTimeoutMs;
     this.#renewing = true;
     this.#hasNews = false;
@@ -160,7 +183,9 @@ export class LeaseKeeper {
       if (this.#stopped) return 0;
       if (!reply.held) return this.#refused(sent, reply);
       this.#renewed(sent, reply);
-      return Math.max(0, profile.renewMs - (clock.monotonicMs() - atMs));
+      this.#came = gate.lifted ? "open" : "closed";
+      if (gate.lifted) return Math.max(0, profile.renewMs - (clock.monotonicMs() - atMs));
+      return sent.before === "closed" ? profile.retryMs : 0; // (6): at once, but not without end
     } finally {
       this.#renewing = false;
     }
@@ -169,12 +194,14 @@ export class LeaseKeeper {
   #renewed(sent: Sent, reply: RenewReply): void {
     const { gate, onLift } = this.#options;
     this.#refusedSinceMs = null;
-    this.#othersLogOk = reply.othersLogOk;
+    this.#answeredSinceMs ??= sent.atMs;
+    this.#others = { reachLog: reply.othersLogOk, askedAtMs: sent.atMs, answeredSinceMs: this.#answeredSinceMs };
     if (gate.lifted && !reply.wasLive) this.#trip("the lease had lapsed");
     this.#compare(sent.held, reply.accounts);
     if (gate.lifted && !gate.extend(sent.deadline)) this.#trip("the renewal came after the deadline");
+    const isProven = reply.wasLive && sent.before !== "to nothing"; // (6)
     // Only on the state seen before the renewal: a trip that came meanwhile waits for the next one.
-    if (!gate.lifted && gate.lift(sent.fence, sent.deadline)) onLift();
+    if (!gate.lifted && isProven && gate.lift(sent.fence, sent.deadline)) onLift();
     this.#watch(sent.deadline);
     if (gate.lifted) this.#claims.balance(reply.shares, sent.atMs);
   }

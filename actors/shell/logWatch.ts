@@ -5,20 +5,44 @@
 // 2. Cut off while another live node says that it reaches the log: whoever takes our accounts over
 //    hears what we do not, so this process ends. When no other says so the log is down for all: the
 //    accounts are kept, and the node says that it is not ready.
+// 3. What the others say is read from rows of the database, which may be older than the silence. It
+//    counts when it was asked for so late that every live node must have written its row since it would have
+//    noticed a silence like ours, and when it is the word of now: a database that is away, or has just
+//    come back, tells nothing of the others.
 
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import { LockstepError } from "../../protocol/errors.ts";
 
-export interface LogWatchOptions {
+/** What the database said of the other live nodes, with the newest renewal of our lease that was answered. */
+export interface OthersWord {
+  /** One of them at least says that it reaches the log. */
+  readonly reachLog: boolean;
+  /** Monotonic: when that renewal was sent, and the first of those that were all answered up to it. */
+  readonly askedAtMs: number;
+  readonly answeredSinceMs: number;
+}
+
+export interface WordBounds {
+  /** A node says that it does not reach the log when that has been silent for so long. */
+  readonly silentMs: number;
+  /** Every node that is there writes its row within this. */
+  readonly cycleMs: number;
+}
+
+/** Invariant 3: whether others are known to reach the log while we have heard nothing since `silentSinceMs`. */
+export function isBelieved(word: OthersWord | null, silentSinceMs: number, nowMs: number, { silentMs, cycleMs }: WordBounds): boolean {
+  if (word === null || !word.reachLog || nowMs - word.askedAtMs > cycleMs) return false;
+  return word.askedAtMs >= Math.max(silentSinceMs + silentMs, word.answeredSinceMs) + cycleMs;
+}
+
+export interface LogWatchOptions extends WordBounds {
   /** When each reader last heard of the log, monotonic; null for one that has not begun. */
   readonly heardAtMs: () => readonly (number | null)[];
-  readonly othersLogOk: () => boolean;
+  readonly others: () => OthersWord | null;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From here on the log counts as not answering. */
-  readonly silentMs: number;
-  /** From here on the process ends (2). */
+  /** From here on the process ends when the others are known to reach the log (2). */
   readonly cutOffMs: number;
   readonly onCutOff: (error: Error) => void;
 }
@@ -58,11 +82,12 @@ export class LogWatch {
   }
 
   #look(): void {
-    const { clock, cutOffMs, othersLogOk, onCutOff } = this.#options;
+    const { clock, cutOffMs, others, onCutOff } = this.#options;
     this.#timer = clock.after(LOOK_EVERY_MS, () => this.#look());
-    this.#measure(clock.monotonicMs());
+    const nowMs = clock.monotonicMs();
+    this.#measure(nowMs);
     this.#say();
-    if (this.#silenceMs < cutOffMs || !othersLogOk()) return;
+    if (this.#silenceMs < cutOffMs || !isBelieved(others(), nowMs - this.#silenceMs, nowMs, this.#options)) return;
     this.stop();
     onCutOff(new LockstepError("unreachable", `the log has not answered for ${Math.round(this.#silenceMs / 1_000)} s, and other nodes reach it`));
   }

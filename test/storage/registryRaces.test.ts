@@ -6,7 +6,16 @@ import { test, type TestContext } from "node:test";
 import pg from "pg";
 import type { Queryable } from "../../storage/database.ts";
 import { openStorage } from "../../storage/storage.ts";
-import { claiming, freshCell, me, MASTER, renewing } from "../contract/storageFixture.ts";
+import { STEADY } from "../../actors/core/leaseProfile.ts";
+import { SharedGate } from "../../actors/executor/sharedGate.ts";
+import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
+import { LockstepError } from "../../protocol/errors.ts";
+import type { Permit } from "../../protocol/orders.ts";
+import type { Registry } from "../../protocol/ports/storage.ts";
+import { CountingMetrics } from "../sim/cell.ts";
+import { FakeScheduler } from "../sim/scheduler.ts";
+import { silent } from "../support/silent.ts";
+import { claiming, freshCell, me, MASTER, renewing, REPORT } from "../contract/storageFixture.ts";
 import { eventually, execute, freshDatabase } from "../support/postgres.ts";
 import { CONNECTION, migratedDatabase, postgresFixture } from "./postgresStorage.ts";
 
@@ -143,4 +152,66 @@ test("a claim passes over an account that another session holds, instead of wait
   await blocker.query("SELECT 1 FROM trading_accounts WHERE cell = $1 AND id = 'master' FOR UPDATE", [fixture.cell]);
   assert.deepEqual((await registry.claim(me("alice"), claiming({ limit: 9 }))).map(({ account }) => account), ["second"]);
   await blocker.query("ROLLBACK");
+});
+
+/** Alice's lease keeper on the real registry: its own time stands still unless it is told, answers come by themselves. */
+async function keeping(t: TestContext, registry: Registry) {
+  const clock = new FakeScheduler(1);
+  const gate = SharedGate.create(4, clock);
+  const told: string[] = [];
+  const permits: Permit[] = [];
+  const seen = { isDown: false, answers: 0, gateWasOpen: false };
+  const reached: Registry = {
+    ...registry,
+    async renew(who, terms) {
+      if (seen.isDown) throw new LockstepError("database_busy", "cut off");
+      const reply = await registry.renew(who, terms);
+      seen.answers += 1;
+      return reply;
+    },
+  };
+  const keeper = new LeaseKeeper({
+    registry: reached, me: me("alice"), profile: STEADY, gate, clock, logger: silent, metrics: new CountingMetrics(),
+    report: () => REPORT,
+    platformOf: () => MASTER.platform,
+    onAcquired: ({ epoch }, slot) => permits.push({ slot, epoch }),
+    onHandBack: () => Promise.resolve(),
+    onLost: (account) => told.push(`lost ${account}`),
+    onTrip: () => told.push("trip"),
+    onLift: () => told.push("lift"),
+    onLeaseEnd: () => undefined,
+    onFatal: (error) => told.push(error.message),
+  });
+  t.after(() => keeper.abandon());
+  await keeper.start();
+  return { keeper, clock, seen, told, isOpen: () => permits.some((permit) => gate.check(permit) === "open") };
+}
+
+test("a node whose renewal lists what another claimed while it waited for its row does not open its gate for it", async (t) => {
+  const fixture = await postgresFixture(t);
+  const [first, second] = [await fixture.open(), await fixture.open()];
+  await first.directory.put([MASTER], []);
+  const { clock, seen, told, isOpen } = await keeping(t, first.registry);
+  assert.deepEqual([told, isOpen()], [["lift"], true]);
+  // Cut off until its gate has closed and its lease has run out.
+  seen.isDown = true;
+  await clock.advance(STEADY.ttlMs);
+  await fixture.passTime(2 * STEADY.ttlMs);
+  await second.registry.renew(me("bob"), renewing());
+  assert.equal(isOpen(), false);
+  const url = await migratedDatabase();
+  const blocker = await session(t, url);
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 AND node = 'alice' FOR UPDATE", [fixture.cell]);
+  seen.isDown = false;
+  seen.answers = 0;
+  await clock.advance(STEADY.retryMs);
+  await waiting(url, "WITH renewed");
+  assert.deepEqual((await second.registry.claim(me("bob"), claiming({ freeForMs: 0 }))).map(({ epoch }) => epoch), [2]);
+  await blocker.query("COMMIT");
+  await eventually("the renewal is answered", async () => Promise.resolve(seen.answers === 1));
+  assert.deepEqual([told.slice(1), isOpen()], [["trip"], false]);
+  await clock.advance(1);
+  await eventually("the next one is answered", async () => Promise.resolve(seen.answers === 2));
+  assert.deepEqual([told.slice(1), isOpen()], [["trip", "lost master", "lift"], false]);
 });
