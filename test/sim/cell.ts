@@ -217,7 +217,7 @@ export class Node {
       logger,
       metrics,
       onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
-      onLost: (account) => void this.supervisor.lose(account),
+      onLost: (account) => void this.supervisor.lose(account, false),
       onHandBack: (account) => this.supervisor.lose(account),
       onFatal: onCrash,
       onTrip: () => undefined,

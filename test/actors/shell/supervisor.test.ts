@@ -122,3 +122,26 @@ scenario("an account lost while its actor is still being made makes none", { see
   assert.equal(supervisor.followers.length, 0);
   assert.ok(scene.node.allSessions.slice(sessions).every((session) => !session.connected));
 });
+
+scenario("an account that is lost and comes back while an order of it is under way gets its session when the one before has ended", { seeds: 10 }, async (scene) => {
+  const { supervisor, allSessions } = scene.node;
+  const first = scene.session;
+  first.faultOf = () => ({ kind: "unknown", executeAfterMs: null });
+  const trade = scene.open(0.1);
+  await scene.clock.until(() => first.inFlight === 1);
+  const held = scene.node.keeper.accounts.find(({ account }) => account === scene.link.follower);
+  assert.ok(held !== undefined);
+  const made = allSessions.length;
+  const ended = supervisor.lose(scene.link.follower); // its order keeps it
+  void supervisor.acquire(held, 0);
+  await scene.clock.until(() => {
+    if (first.connected) assert.equal(allSessions.length, made, "a second session of the account");
+    return allSessions.length > made;
+  });
+  await ended;
+  scene.session.faultOf = () => null;
+  await scene.clock.advance(45_000); // what the first may have sent settles
+  await scene.rest();
+  assert.equal(allSessions.length - made, 1);
+  assert.ok(scene.copyOf(trade.ticket) !== null);
+});
