@@ -2,7 +2,7 @@
 
 import { FAST, PUBLISHED, STEADY, type LeaseProfile } from "../actors/core/leaseProfile.ts";
 import type { Pace } from "../actors/core/pacing.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../actors/drivers/wireSession.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../actors/drivers/sessionLimits.ts";
 import type { FollowerLimits } from "../actors/shell/followerTypes.ts";
 import type { MasterLimits } from "../actors/shell/masterActor.ts";
 import { LockstepError, unreachable } from "../protocol/errors.ts";

@@ -17,7 +17,8 @@ import type { CallOutcome, Dropped } from "../executor/callOutcome.ts";
 import type { Executor, Handed } from "../executor/executor.ts";
 import type { SocketAddress } from "../executor/native.ts";
 import { readMessage, type RequestBody } from "./wireMessages.ts";
-import { loginBody, readWelcome, type LoginAs, type SessionLimits } from "./wireSession.ts";
+import { type SessionLimits } from "./sessionLimits.ts";
+import { loginBody, readWelcome, type LoginAs } from "./wireSession.ts";
 
 /** What the channels need of the executor. */
 export type CallMaker = Pick<Executor, "open" | "call">;

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { DEFAULT_SESSION_LIMITS, WireSession, type WireSessionOptions } from "../../../actors/drivers/wireSession.ts";
+import { DEFAULT_SESSION_LIMITS } from "../../../actors/drivers/sessionLimits.ts";
+import { WireSession, type WireSessionOptions } from "../../../actors/drivers/wireSession.ts";
 import { systemClock, systemRandom } from "../../../ops/clock.ts";
 import type { Execution } from "../../../protocol/orders.ts";
 import type { Clock } from "../../../protocol/ports/clock.ts";

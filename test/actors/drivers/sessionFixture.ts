@@ -3,7 +3,8 @@
 import { systemClock, systemRandom } from "../../../ops/clock.ts";
 import { Mt4Session } from "../../../actors/drivers/mt4Session.ts";
 import { Mt5Session } from "../../../actors/drivers/mt5Session.ts";
-import { DEFAULT_SESSION_LIMITS, type SessionLimits, type WireSessionOptions } from "../../../actors/drivers/wireSession.ts";
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from "../../../actors/drivers/sessionLimits.ts";
+import { type WireSessionOptions } from "../../../actors/drivers/wireSession.ts";
 import type { Account } from "../../../protocol/accounts.ts";
 import type { Magic, Ticket } from "../../../protocol/ids.ts";
 import type { Order } from "../../../protocol/orders.ts";
