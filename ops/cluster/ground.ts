@@ -10,13 +10,12 @@ import { messageOf } from "../../protocol/errors.ts";
 import { cellId, type CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
-import { topicSpecs } from "../../protocol/topics.ts";
 import { forgetCells } from "../../storage/oldCells.ts";
 import { openStorage, type Storage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
 import type { Ends } from "../ends.ts";
+import { clearCell } from "../kafka/clearCell.ts";
 import { resolveKafka } from "../kafka/resolve.ts";
-import { pause } from "../../protocol/waiting.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 
 export interface GroundOptions {
@@ -36,9 +35,6 @@ export interface Ground {
 
 const CELLS = "lockstep-cluster-";
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
-/** A member that died is forgotten by its group after its session. */
-const GROUP_LIMIT_MS = 10_000;
-const GROUP_POLL_MS = 500;
 
 /** What it opens is ended through `ends`. @throws LockstepError `configuration`, `unreachable`, `database_busy`, `database_fault` */
 export async function openGround({ run, partitions, env, clock, logger }: GroundOptions, ends: Ends): Promise<Ground> {
@@ -57,19 +53,6 @@ export async function openGround({ run, partitions, env, clock, logger }: Ground
   ends.add(() => log.close());
   const groups = new GroupView(client);
   ends.add(() => groups.close());
-  ends.add(() => clear({ cell, log, groups }, partitions, clock, logger));
+  ends.add(() => clearCell({ cell, partitions, log, groups, clock }).catch((error: unknown) => logger.warn({ cell, error: messageOf(error) }, "what the cell has in Kafka was not taken away"))); // 1
   return { cell, storage, log, groups };
-}
-
-/** Invariant 1. */
-async function clear({ cell, log, groups }: Pick<Ground, "cell" | "log" | "groups">, partitions: number, clock: Clock, logger: Logger): Promise<void> {
-  try {
-    await log.deleteTopics(topicSpecs(cell, partitions).map(({ name }) => name));
-    const limitMs = clock.monotonicMs() + GROUP_LIMIT_MS;
-    for (const group of await groups.namesOf(`lockstep.${cell}.`)) {
-      while (!(await groups.remove(group)) && clock.monotonicMs() < limitMs) await pause(clock, GROUP_POLL_MS);
-    }
-  } catch (error) {
-    logger.warn({ cell, error: messageOf(error) }, "what the cell has in Kafka was not taken away");
-  }
 }

@@ -1,5 +1,7 @@
-// Owns the event log of a demo: in memory, or on Kafka with topics that go when the demo is over.
+// Owns the event log of a demo: in memory, or on Kafka with topics and groups that go when the demo is
+// over, also those of connections that died in it.
 
+import { GroupView } from "../../log/kafka/groupView.ts";
 import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
 import { MEMORY_LOG_LIMITS } from "../../log/memory/limits.ts";
@@ -9,9 +11,9 @@ import type { CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { EventLog } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
-import { topicSpecs, writersGroup } from "../../protocol/topics.ts";
 import type { Environment } from "../credentials.ts";
 import { Ends } from "../ends.ts";
+import { clearCell } from "../kafka/clearCell.ts";
 import { resolveKafka } from "../kafka/resolve.ts";
 
 /** A connection that can also end as that of a process that dies. */
@@ -44,18 +46,21 @@ export async function kafkaDemoLog(options: DemoLogOptions): Promise<DemoLog> {
   const ends = new Ends();
   const kafka = await resolveKafka(options);
   ends.add(() => kafka.stop());
-  const open = (): KafkaLog => new KafkaLog({ brokers: kafka.brokers, clientId: `lockstep ${cell}`, replication: { replicationFactor: 1, minInsyncReplicas: 1 }, clock, logger, limits: KAFKA_LOG_LIMITS });
+  const client = { brokers: kafka.brokers, clientId: `lockstep ${cell}`, clock, logger, limits: KAFKA_LOG_LIMITS };
+  const open = (): KafkaLog => new KafkaLog({ ...client, replication: { replicationFactor: 1, minInsyncReplicas: 1 } });
   ends.add(async () => {
-    const log = open();
-    await log.deleteTopics(topicSpecs(cell, partitions).map(({ name }) => name));
-    await log.deleteGroup(writersGroup(cell));
-    await log.close();
+    const [log, groups] = [open(), new GroupView(client)];
+    try {
+      await clearCell({ cell, partitions, log, groups, clock });
+    } finally {
+      await Promise.all([log.close(), groups.close()]);
+    }
   });
   return {
     open,
     async close() {
       const [failure] = await ends.run();
-      if (failure !== undefined) logger.warn({ error: messageOf(failure) }, "the demo's topics were not taken away");
+      if (failure !== undefined) logger.warn({ error: messageOf(failure) }, "what the demo has in Kafka was not taken away");
     },
   };
 }
