@@ -16,7 +16,7 @@ export interface OutboxOptions {
   readonly cut: (waiting: readonly OutgoingRecord[]) => number;
   /** Begins a send in this turn; `done` is called once, in a later one. */
   readonly send: (records: readonly OutgoingRecord[], done: (results: SendResults) => void) => void;
-  /** Everything has settled, nothing more will come. */
+  /** Everything has settled and nothing more will come; or nobody waits for it any more. */
   readonly onClosed: () => Promise<void>;
 }
 
@@ -63,6 +63,7 @@ export class Outbox implements Producer {
   /** The process died: what waits is never sent, and no answer comes any more. */
   kill(): void {
     this.#state = "killed";
+    this.#closing ??= this.#options.onClosed();
   }
 
   #send(): void {
