@@ -18,7 +18,7 @@ async function namesIn(t: TestContext, brokers: readonly string[]): Promise<() =
 }
 
 for (const trouble of [[], ["--chaos", "--seed", "7"]]) {
-  test(`demo --kafka ${trouble.join(" ")}: the verdict is ok, it ends, and its topics and groups are gone afterwards`, { skip: withoutProc }, async (t) => {
+  test(`${["demo --kafka", ...trouble].join(" ")}: the verdict is ok, it ends, and its topics and groups are gone afterwards`, { skip: withoutProc }, async (t) => {
     const brokers = await sharedKafka();
     const names = await namesIn(t, brokers);
     assert.deepEqual(await names(), []);
