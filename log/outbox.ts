@@ -12,16 +12,19 @@ export type SendResults = readonly (Error | null)[];
 
 export interface OutboxOptions {
   readonly maxBuffered: number;
-  /** How many of the waiting records leave together: at least one. */
-  readonly cut: (waiting: readonly OutgoingRecord[]) => number;
+  /** How many of the waiting leave together: at least one. */
+  readonly cut: (waiting: readonly Waiting[]) => number;
   /** Begins a send in this turn; `done` is called once, in a later one. */
   readonly send: (records: readonly OutgoingRecord[], done: (results: SendResults) => void) => void;
   /** Everything has settled and nothing more will come; or nobody waits for it any more. */
   readonly onClosed: () => Promise<void>;
 }
 
-interface Accepted {
+export interface Waiting {
   readonly record: OutgoingRecord;
+}
+
+interface Accepted extends Waiting {
   readonly onSettled: ((error: Error | null) => void) | undefined;
 }
 
@@ -67,8 +70,7 @@ export class Outbox implements Producer {
   }
 
   #send(): void {
-    const count = this.#options.cut(this.#waiting.map(({ record }) => record));
-    const batch = this.#waiting.splice(0, Math.max(1, count));
+    const batch = this.#waiting.splice(0, Math.max(1, this.#options.cut(this.#waiting)));
     this.#isSending = true; // 1
     this.#options.send(batch.map(({ record }) => record), (results) => {
       if (this.#state !== "killed") this.#settle(batch, results);

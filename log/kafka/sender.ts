@@ -12,7 +12,7 @@ import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { OutgoingRecord, ProducerOptions } from "../../protocol/ports/log.ts";
-import type { SendResults } from "../outbox.ts";
+import type { SendResults, Waiting } from "../outbox.ts";
 import { logError, refusalOf } from "./errors.ts";
 import type { KafkaLogLimits } from "./limits.ts";
 import { pause, within } from "../../protocol/waiting.ts";
@@ -124,9 +124,9 @@ function messagesOf(records: readonly OutgoingRecord[]): TopicMessages[] {
 }
 
 /** How many of the waiting records fit into one send: Kafka takes about 1 MB as one batch of a partition. */
-export function cutOf(waiting: readonly OutgoingRecord[], { maxSendRecords, maxSendBytes }: KafkaLogLimits): number {
+export function cutOf(waiting: readonly Waiting[], { maxSendRecords, maxSendBytes }: KafkaLogLimits): number {
   const bytes = new Map<string, number>();
-  for (const [index, { topic, partition, key, value }] of waiting.entries()) {
+  for (const [index, { record: { topic, partition, key, value } }] of waiting.entries()) {
     if (index >= maxSendRecords) return index;
     const place = `${topic}/${partition}`;
     const total = (bytes.get(place) ?? 0) + key.length + (value?.length ?? 0);
