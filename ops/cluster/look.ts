@@ -12,7 +12,7 @@ import type { AccountView, NodeView, Overview } from "../../protocol/ports/overv
 import { topicName, writersGroup } from "../../protocol/topics.ts";
 import type { GroupView } from "../../log/kafka/groupView.ts";
 import type { AccountState } from "../../actors/shell/supervisor.ts";
-import { totalLag, writerLag } from "../writerLag.ts";
+import { totalEvents, totalLag, writerStand } from "../writerLag.ts";
 import type { NodeRun } from "./nodeRun.ts";
 
 /** One of our processes, by its own word. */
@@ -70,13 +70,13 @@ const NO_WRITERS: Look["writers"] = { state: "Dead", members: [], partitions: 0,
 
 async function writersOf(cell: CellId, log: LookerOptions["log"], groups: LookerOptions["groups"]): Promise<Look["writers"]> {
   const topic = topicName(cell, "pair-events");
-  const [group, lags, bounds] = await Promise.all([groups.describe(writersGroup(cell)), writerLag(log, cell), log.bounds(topic)]);
+  const [group, stand] = await Promise.all([groups.describe(writersGroup(cell)), writerStand(log, cell)]);
   return {
     state: group.state,
     members: group.members.map(({ clientId, partitions }) => ({ clientId, partitions: partitions[topic] ?? [] })),
-    partitions: bounds.length,
-    lag: totalLag(lags),
-    events: bounds.reduce((sum, { end }) => sum + end, 0),
+    partitions: stand.length,
+    lag: totalLag(stand),
+    events: totalEvents(stand),
   };
 }
 

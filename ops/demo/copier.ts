@@ -3,9 +3,9 @@
 
 import { LockstepError } from "../../protocol/errors.ts";
 import { bootId, nodeId } from "../../protocol/ids.ts";
-import { topicName, writersGroup } from "../../protocol/topics.ts";
 import { pause } from "../../protocol/waiting.ts";
 import type { MortalLog } from "./demoLog.ts";
+import { totalEvents, writerStand } from "../writerLag.ts";
 import { startNode, type NodeOptions, type RunningNode } from "../node.ts";
 
 export interface CopierOptions extends Omit<NodeOptions, "log" | "me" | "onFatal"> {
@@ -113,12 +113,7 @@ export class Copier {
   async #progress(): Promise<{ readonly events: number; readonly written: boolean }> {
     const log = this.#log;
     if (log === null) return { events: 0, written: false };
-    const topic = topicName(this.#options.cell, "pair-events");
-    const committed = new Map((await log.committed(writersGroup(this.#options.cell), topic)).map((position) => [position.partition, position.offset]));
-    const bounds = await log.bounds(topic);
-    return {
-      events: bounds.reduce((sum, { end }) => sum + end, 0),
-      written: bounds.every(({ partition, start, end }) => end === start || committed.get(partition) === end),
-    };
+    const stand = await writerStand(log, this.#options.cell);
+    return { events: totalEvents(stand), written: stand.every(({ lag }) => lag === 0) };
   }
 }

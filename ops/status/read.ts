@@ -11,6 +11,7 @@ import type { AccountId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { AccountView, Overview } from "../../protocol/ports/overview.ts";
+import { within } from "../../protocol/waiting.ts";
 import { openDatabase } from "../../storage/database.ts";
 import { postgresOverview } from "../../storage/overview.ts";
 import type { NodeConfig } from "../config/keys.ts";
@@ -80,19 +81,12 @@ async function writers(options: StatusOptions): Promise<readonly PartitionLag[] 
   if (brokers === null) return "no Kafka was named, and none runs here";
   const log = openKafkaLog({ brokers, clientId: `lockstep ${config.cell} status`, replication: 1, marginMs: KAFKA_LIMIT_MS, clock, logger });
   try {
-    return await inTime(clock, writerLag(log, config.cell));
+    return await within(clock, KAFKA_LIMIT_MS, "Kafka", writerLag(log, config.cell));
   } catch (error) {
     return messageOf(error);
   } finally {
     log.close().catch((error: unknown) => logger.debug({ error: messageOf(error) }, "connection not closed cleanly"));
   }
-}
-
-function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(KAFKA_LIMIT_MS, () => reject(new LockstepError("unreachable", `Kafka did not answer within ${KAFKA_LIMIT_MS / 1_000} s`)));
-    work.then(resolve, reject).finally(() => timer.cancel());
-  });
 }
 
 /** Those of the Kafka that runs in the state folder; null when none does. */
