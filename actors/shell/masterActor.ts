@@ -8,35 +8,19 @@
 //    chain in it says nothing: until a better one is in, or it has been empty for a while, no tick is made of what the broker reports; the next book contains it.
 
 import type { Account } from "../../protocol/accounts.ts";
-import type { Epoch } from "../../protocol/ids.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
-import type { Clock, Timer } from "../../protocol/ports/clock.ts";
-import type { Producer } from "../../protocol/ports/log.ts";
-import type { Logger } from "../../protocol/ports/logging.ts";
-import type { Metrics } from "../../protocol/ports/metrics.ts";
+import type { Timer } from "../../protocol/ports/clock.ts";
 import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
 import { messageOf, unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import { emptySince, isEmptinessBelieved } from "../core/emptiness.ts";
 import { EMPTY_MASTER, foldChange, hasUnknownChain, stateOfSnapshot, type MasterState } from "../core/masterState.ts";
-import type { Counter } from "./counter.ts";
 import { Mailbox } from "./mailbox.ts";
-import { MasterLog } from "./masterLog.ts";
+import { MasterLog, type MasterLogOptions } from "./masterLog.ts";
 
-export interface MasterOptions {
+export interface MasterOptions extends Omit<MasterLogOptions, "master" | "brokerNowMs" | "state" | "bookDelayMs"> {
   readonly account: Account;
-  readonly epoch: Epoch;
-  /** Of the ticks of this epoch. */
-  readonly seqs: Counter;
   readonly session: BrokerSession;
-  readonly producer: Producer;
-  readonly topics: { readonly ticks: string; readonly books: string };
-  readonly partitions: number;
-  /** May this node speak for the master now? Asked at every use. */
-  readonly isOpen: () => boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly limits: MasterLimits;
   readonly onFailure: (error: unknown) => void;
   /** The broker refused the login: the session tries no more. */

@@ -5,10 +5,10 @@ import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Environment } from "../credentials.ts";
 import { kafkaJars } from "../kafka/jars.ts";
-import { startLocalKafka } from "../kafka/localKafka.ts";
+import { startLocalKafka, type LocalKafka } from "../kafka/localKafka.ts";
 import { resolveKafka, resolveKafkaFolder } from "../kafka/resolve.ts";
 import { runTool, toolName } from "../kafka/tools.ts";
-import { Stop } from "./stop.ts";
+import { serveInForeground, Stop } from "./stop.ts";
 
 export interface KafkaCommandOptions {
   /** One JSON object `{"brokers"}` instead of the bare address. */
@@ -29,16 +29,8 @@ export interface KafkaCommandIo {
  * @throws LockstepError `configuration`: exit code 2
  */
 export async function kafkaCommand(options: KafkaCommandOptions, { out, env, logger, clock }: KafkaCommandIo): Promise<number> {
-  const stop = new Stop(clock);
-  const told = { toEnd: false };
-  const end = stop.signalled().then(() => (told.toEnd = true));
-  const kafka = await startLocalKafka({ stateDir: await resolveKafkaFolder(env), logger, clock, env });
-  // The server has no pipe to us and a listener for signals is no work: a timer keeps the process here.
-  if (!told.toEnd) stop.repeat(KEEP_ALIVE_MS, () => undefined);
-  // Whoever reads this may end us at once.
-  out.write(`${options.json === true ? JSON.stringify({ brokers: kafka.brokers }) : kafka.brokers.join(",")}\n`);
-  await end;
-  await stop.ending(() => kafka.stop());
+  const start = async (): Promise<LocalKafka> => startLocalKafka({ stateDir: await resolveKafkaFolder(env), logger, clock, env });
+  await serveInForeground(clock, start, ({ brokers }) => void out.write(`${options.json === true ? JSON.stringify({ brokers }) : brokers.join(",")}\n`));
   return 0;
 }
 
@@ -61,5 +53,3 @@ export async function kafkaToolCommand(tool: string, args: readonly string[], { 
     await stop.ending(end);
   }
 }
-
-const KEEP_ALIVE_MS = 60_000;

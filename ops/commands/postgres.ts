@@ -2,10 +2,10 @@
 
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
-import { startEmbeddedPostgres } from "../postgres/embedded.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../postgres/embedded.ts";
 import type { Environment } from "../credentials.ts";
 import { resolveStateFolder } from "../postgres/resolve.ts";
-import { Stop } from "./stop.ts";
+import { serveInForeground } from "./stop.ts";
 
 export interface PostgresCommandOptions {
   /** One JSON object `{"url"}` instead of the bare URL. */
@@ -26,17 +26,7 @@ export interface PostgresCommandIo {
  * @throws LockstepError `configuration`: exit code 2
  */
 export async function postgresCommand(options: PostgresCommandOptions, io: PostgresCommandIo): Promise<number> {
-  const stop = new Stop(io.clock);
-  const told = { toEnd: false };
-  const end = stop.signalled().then(() => (told.toEnd = true));
-  const server = await startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
-  // The server has no pipe to us and a listener for signals is no work: a timer keeps the process here.
-  if (!told.toEnd) stop.repeat(KEEP_ALIVE_MS, () => undefined);
-  // Whoever reads this may end us at once.
-  io.out.write(`${options.json === true ? JSON.stringify({ url: server.url }) : server.url}\n`);
-  await end;
-  await stop.ending(() => server.stop());
+  const start = async (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ stateDir: await resolveStateFolder(io.env), logger: io.logger, clock: io.clock });
+  await serveInForeground(io.clock, start, ({ url }) => void io.out.write(`${options.json === true ? JSON.stringify({ url }) : url}\n`));
   return 0;
 }
-
-const KEEP_ALIVE_MS = 60_000;

@@ -51,3 +51,22 @@ export class Stop {
     for (const signal of SIGNALS) process.off(signal, this.#heard);
   }
 }
+
+const KEEP_ALIVE_MS = 60_000;
+
+/**
+ * Starts a server, says where it is, and runs until a signal comes; then it is stopped, if nobody else uses it. A signal
+ * while it starts stops it as soon as it has started.
+ */
+export async function serveInForeground<S extends { stop(): Promise<void> }>(clock: Clock, start: () => Promise<S>, say: (server: S) => void): Promise<void> {
+  const stop = new Stop(clock);
+  const told = { toEnd: false };
+  const end = stop.signalled().then(() => (told.toEnd = true));
+  const server = await start();
+  // The server has no pipe to us and a listener for signals is no work: a timer keeps the process here.
+  if (!told.toEnd) stop.repeat(KEEP_ALIVE_MS, () => undefined);
+  // Whoever reads this may end us at once.
+  say(server);
+  await end;
+  await stop.ending(() => server.stop());
+}
