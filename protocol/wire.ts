@@ -5,10 +5,10 @@
 // 2. A connection begins with `login`. A `session` channel gets changes and quotes and may ask
 //    anything; a `call` channel gets only responses: one blocking call at a time.
 // 3. Result codes are the platform's own (MT4 or MT5); the drivers map them.
-// 4. A client may say who it is. A server writes that down and goes by nothing of it: whoever reads its
-//    record afterwards can tell one client of an account from another.
+// 4. A client may say who it is, and under which ownership it sends an order. A server writes that down and
+//    goes by nothing of it: whoever reads its record afterwards can tell one client of an account from another.
 
-import type { AccountId, Ticket } from "./ids.ts";
+import type { AccountId, Epoch, Ticket } from "./ids.ts";
 import type { Order } from "./orders.ts";
 import type { AccountChange, AccountSnapshot, Platform, Quote, SymbolSpec } from "./trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "./units.ts";
@@ -23,10 +23,11 @@ export type WireRequest =
       readonly login: number;
       readonly password: string;
       readonly channel: "session" | "call";
-      /** Lockstep says `<node>/<boot>#<epoch>`; at most `MAX_CLIENT_CHARACTERS` (4). */
+      /** Lockstep says `<node>/<boot>#<epoch>`, the epoch at the login; at most `MAX_CLIENT_CHARACTERS` (4). */
       readonly client?: string;
     }
-  | { readonly t: "order"; readonly id: number; readonly order: Order }
+  /** `epoch`: the ownership of the account under which it is sent; it changes on a connection that stays (4). */
+  | { readonly t: "order"; readonly id: number; readonly order: Order; readonly epoch?: Epoch }
   /** History is given from `historyFromMs` (the broker's clock) on. */
   | { readonly t: "snapshot"; readonly id: number; readonly historyFromMs: BrokerMs }
   | { readonly t: "ping"; readonly id: number };

@@ -96,7 +96,7 @@ export class Mt4Session extends WireSession {
       default:
         return unreachable(acquired);
     }
-    const outcome = await this.#channels.call(acquired.channel, { t: "order", order }, permit, this.options.limits.brokerTimeoutMs);
+    const outcome = await this.#channels.call(acquired.channel, { t: "order", order, epoch: permit.epoch }, permit, this.options.limits.brokerTimeoutMs);
     this.#channels.release(acquired.channel);
     return this.#execution(order, outcome);
   }

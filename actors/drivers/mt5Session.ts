@@ -26,7 +26,7 @@ export class Mt5Session extends WireSession {
   async execute(order: Order, permit: Permit): Promise<Execution> {
     const connection = this.liveConnection;
     if (connection === null) return this.notNow();
-    const reply = await connection.guardedRequest({ t: "order", order }, this.options.limits.brokerTimeoutMs, () => this.#gate.check(permit));
+    const reply = await connection.guardedRequest({ t: "order", order, epoch: permit.epoch }, this.options.limits.brokerTimeoutMs, () => this.#gate.check(permit));
     switch (reply.kind) {
       case "answered":
         return this.executed(order, reply.response, mt5Answer, reply.writtenAtMs);

@@ -6,7 +6,7 @@
 // 3. A quote reaches accounts in the order they were given; each in its own symbol and digits.
 
 import { LockstepError } from "../../protocol/errors.ts";
-import type { AccountId, Ticket } from "../../protocol/ids.ts";
+import type { AccountId, Epoch, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { AccountChange, AccountSnapshot, PendingOrder, Position, Quote, SymbolSpec } from "../../protocol/trades.ts";
 import { rescalePoints, type BrokerMs, type VolumeUnits } from "../../protocol/units.ts";
@@ -123,9 +123,9 @@ export class Broker {
   }
 
   /** Records that an order arrived; returns the `n` under which it is known. */
-  receive(account: AccountId, order: Order, by: RequestSource): number {
+  receive(account: AccountId, order: Order, by: RequestSource, epoch: Epoch | null): number {
     const digits = this.#desk(account).state.specs.get(order.symbol)?.digits ?? null;
-    return this.#log.append({ kind: "request", account, by, order, digits });
+    return this.#log.append({ kind: "request", account, by, epoch, order, digits });
   }
 
   /** Does what a received order asks, or says why not. */

@@ -13,7 +13,7 @@
 //    `modified`, `grown`, `reticketed` and `pending` of one account gives all that is open on it.
 // 4. Passwords are never in it.
 
-import type { AccountId, Ticket } from "../../protocol/ids.ts";
+import type { AccountId, Epoch, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { AccountChange, ClosedPosition, PendingOrder, Platform, Position, RemovedPending } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
@@ -79,8 +79,11 @@ export type BrokerLogFact =
     }
   /** A connection ended. `account` is null when it never logged in. */
   | { readonly kind: "disconnect"; readonly account: AccountId | null; readonly connection: number; readonly cause: string }
-  /** An order arrived. `digits` are its symbol's on this account, null where it has no such symbol. The order is as it was sent. */
-  | { readonly kind: "request"; readonly account: AccountId; readonly by: RequestSource; readonly order: Order; readonly digits: number | null }
+  /**
+   * An order arrived. `digits` are its symbol's on this account, null where it has no such symbol. The order is as it was sent.
+   * `epoch` is the ownership under which its sender sent it, null where it did not say.
+   */
+  | { readonly kind: "request"; readonly account: AccountId; readonly by: RequestSource; readonly epoch: Epoch | null; readonly order: Order; readonly digits: number | null }
   /**
    * The end of a request: `requestN` is the `n` of its entry, `atMs` the moment of sending. `notSent` says why the asker never
    * got it, null when it was sent. `code` is the platform's own, null when the order had not been looked at by then.

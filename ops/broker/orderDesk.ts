@@ -13,7 +13,7 @@ import type { AccountId } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 import { NO_VOLUME, type BrokerMs, type VolumeUnits } from "../../protocol/units.ts";
-import type { WireResult } from "../../protocol/wire.ts";
+import type { WireRequest, WireResult } from "../../protocol/wire.ts";
 import type { Broker } from "./broker.ts";
 import type { Connection } from "./connection.ts";
 import { refusedOutcome, type Outcome } from "./engine/orders.ts";
@@ -34,6 +34,7 @@ export interface OrderDeskOptions {
   readonly maxUnanswered: number;
 }
 
+type OrderRequest = Extract<WireRequest, { t: "order" }>;
 type Result = Omit<WireResult, "t" | "id">;
 
 interface Unanswered {
@@ -64,10 +65,10 @@ export class OrderDesk {
   }
 
   /** False when the account has too many unanswered orders: nothing was done then. */
-  take(connection: Connection, account: AccountId, id: number, order: Order): boolean {
+  take(connection: Connection, account: AccountId, { id, order, epoch }: OrderRequest): boolean {
     const { broker, faults, log, pushes } = this.#options;
     if ((this.#count.get(account) ?? 0) + this.#late.waiting(account) >= this.#options.maxUnanswered) return false; // 2
-    const requestN = broker.receive(account, order, { kind: "connection", connection: connection.number, id });
+    const requestN = broker.receive(account, order, { kind: "connection", connection: connection.number, id }, epoch ?? null);
     const { plan, met } = faults.meet(account, order, this.#options.answerDelayMs);
     for (const fault of met) log.append({ kind: "fault", account, fault, requestN });
     const release = broker.quirks(account).answerFirst ? pushes.hold(account) : NOTHING_HELD;

@@ -138,7 +138,7 @@ export class BrokerServer {
     if (this.#halfOpen.isDeaf(login.account)) return;
     switch (request.t) {
       case "order":
-        if (!this.#desk.take(connection, login.account, request.id, request.order)) {
+        if (!this.#desk.take(connection, login.account, request)) {
           connection.fail(request.id, "flood", `more than ${this.#options.maxUnanswered} orders wait for an answer`);
         }
         return;

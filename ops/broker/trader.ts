@@ -100,7 +100,7 @@ export class Trader {
   }
 
   #ask(order: Order): TraderOutcome {
-    const requestN = this.#broker.receive(this.account, order, { kind: "trader" });
+    const requestN = this.#broker.receive(this.account, order, { kind: "trader" }, null);
     const outcome = this.#broker.execute(this.account, order, requestN);
     const result = resultCode(this.#broker.account(this.account).platform, outcome.refusal);
     const { ticket, volume, price } = outcome;

@@ -6,7 +6,7 @@
 //    a double is refused, never rounded.
 
 import { isLockstepError, LockstepError } from "../../protocol/errors.ts";
-import type { Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
+import type { Epoch, Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { PendingKind } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
@@ -39,7 +39,7 @@ function requestOf(message: Fields, id: number): WireRequest | null {
       return { t: "login", id, login: whole(message, "login"), password: text(message, "password"), channel: oneOf(message, "channel", ["session", "call"]), ...client(message) };
     case "order": {
       const order = orderOf(map(message, "order"));
-      return order === null ? null : { t: "order", id, order };
+      return order === null ? null : { t: "order", id, order, ...epoch(message) };
     }
     case "snapshot":
       return { t: "snapshot", id, historyFromMs: whole(message, "historyFromMs") as BrokerMs };
@@ -101,6 +101,10 @@ function client(login: Fields): { readonly client?: string } {
   const name = text(login, "client");
   if (name.length > MAX_CLIENT_CHARACTERS) throw wrong("client", `at most ${MAX_CLIENT_CHARACTERS} characters`, name);
   return { client: name };
+}
+
+function epoch(order: Fields): { readonly epoch?: Epoch } {
+  return order["epoch"] === undefined || order["epoch"] === null ? {} : { epoch: whole(order, "epoch") as Epoch };
 }
 
 function flag(fields: Fields, name: string): boolean {

@@ -2,7 +2,7 @@
 
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { encodeFrame, FrameReader } from "../../protocol/frames.ts";
-import type { AccountId, SymbolName, Ticket } from "../../protocol/ids.ts";
+import type { AccountId, Epoch, SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { AccountSnapshot, Platform, Quote, SymbolSpec } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
@@ -103,6 +103,8 @@ export const EURUSD_QUOTE: Quote = { symbol: EURUSD.symbol, bid: 110_000 as Poin
 export interface AskedOrder {
   readonly id: number;
   readonly order: Order;
+  /** As the order said it. */
+  readonly epoch: Epoch | null;
   readonly peer: Peer;
 }
 
@@ -181,7 +183,7 @@ export class ScriptedBroker {
         peer.send({ t: "welcome", id: request.id, ...this.welcomeAs, brokerMs: this.nowMs, symbols: this.symbols, quotes: [EURUSD_QUOTE] });
         return;
       case "order": {
-        const asked = { id: request.id, order: request.order, peer };
+        const asked = { id: request.id, order: request.order, epoch: request.epoch ?? null, peer };
         this.orders.push(asked);
         return this.onOrder(asked);
       }

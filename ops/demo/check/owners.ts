@@ -3,6 +3,8 @@
 //
 // 1. An order is its connection's, and a connection is the client's who logged in on it: a text
 //    `<node>/<boot>#<epoch>`. What does not say who it is cannot be judged, which is a violation too.
+//    Its epoch is the one that the order itself says: an ownership may be renewed under a session that
+//    stays. Where it says none, the one at the login holds.
 // 2. Only orders count. A former owner may still be logged in; it may not trade.
 // 3. An order counts when it arrived, whatever the broker made of it.
 
@@ -20,9 +22,12 @@ interface Client {
 
 const CLIENT = /^([^/#]+\/[^/#]+)#(0|[1-9][0-9]*)$/;
 
-function clientOf(text: string | null): Client | null {
-  const [, owner, epoch] = CLIENT.exec(text ?? "") ?? [];
-  return text === null || owner === undefined ? null : { text, owner, epoch: Number(epoch) };
+/** Who sent an order that says this epoch, on a connection of the client of that name (1). */
+function clientOf(name: string | null, ordersEpoch: number | null): Client | null {
+  const [, owner, loginEpoch] = CLIENT.exec(name ?? "") ?? [];
+  if (owner === undefined) return null;
+  const epoch = ordersEpoch ?? Number(loginEpoch);
+  return { text: `${owner}#${epoch}`, owner, epoch };
 }
 
 /** What one account's orders have shown so far. */
@@ -43,7 +48,7 @@ export function ownerViolations(log: readonly BrokerLogEntry[]): Violation[] {
     const traders = accounts.get(entry.account) ?? { last: null, highest: null, seen: new Set(), ownerOf: new Map() };
     accounts.set(entry.account, traders);
     const named = clients.get(entry.by.connection) ?? null;
-    const client = clientOf(named);
+    const client = clientOf(named, entry.epoch ?? null);
     const order = `entry ${entry.n} at ${timeText(entry.atMs)}: ${entry.order.kind}`;
     const broken = client === null ? [["owner-unknown", `from ${named === null ? "a client without a name" : JSON.stringify(named)}`] as const] : traded(traders, client);
     return broken.map(([rule, detail]) => ({ rule, follower: entry.account, detail: `${order} ${detail}` }));

@@ -193,6 +193,15 @@ for (const platform of ["mt4", "mt5"] as const) {
       assert.equal(broker.clients.length, platform === "mt4" ? 2 : 1);
     });
 
+    test("says with each order under which ownership it is sent, also when that is renewed under the session", async () => {
+      const { session } = await up({ client: "n1/boot#5" });
+      await session.execute(OPEN, PERMIT);
+      const renewed = { ...PERMIT, epoch: 6 as Epoch };
+      rig.gate.setEpoch(renewed.slot, renewed.epoch);
+      await session.execute(OPEN, renewed);
+      assert.deepEqual(broker.orders.map(({ epoch }) => epoch), [5, 6]);
+    });
+
     test("names itself to nobody if it was not told", async () => {
       await up();
       assert.deepEqual([...new Set(broker.clients)], [null]);

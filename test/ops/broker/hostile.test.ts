@@ -107,6 +107,7 @@ describe("requests that are not in order", LIMIT, () => {
     ["no comment", { ...good, order: { ...good.order, comment: undefined } }],
     ["an order that is a list", { ...good, order: [] }],
     ["an id that is not whole", { ...good, id: 0.5 }],
+    ["an epoch that is no number", { ...good, epoch: "7" }],
   ] as const;
   for (const [what, message] of bad) {
     test(`an order with ${what} is malformed`, () => {

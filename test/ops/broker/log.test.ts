@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { isLockstepError } from "../../../protocol/errors.ts";
-import type { Ticket } from "../../../protocol/ids.ts";
+import type { Epoch, Ticket } from "../../../protocol/ids.ts";
 import type { BrokerMs } from "../../../protocol/units.ts";
 import { BrokerLog, type BrokerLogEntry } from "../../../ops/broker/log.ts";
 import { FileLogSink, MemoryLogSink } from "../../../ops/broker/logSinks.ts";
@@ -42,6 +42,15 @@ describe("what is in the log", { timeout: 20_000 }, () => {
     assert.deepEqual([parted.closed.position.volume, parted.rest.volume, parted.rest.comment], [lots("0.04"), lots("0.06"), `from #${ticket}`]);
     assert.deepEqual([stopped.closed.position.ticket, stopped.closed.reason, stopped.closed.closePrice], [parted.rest.ticket, "stop_loss", 108_390]);
     assert.deepEqual(entriesOf(sink, "answer").map(({ requestN, code, ticket: named }) => [requestN, code, named]), [[ask?.n, 0, ticket], [close?.n, 0, null]]);
+  });
+
+  test("an order has the epoch that its sender says, and none where it says none", async (t) => {
+    const { server, session, sink } = await running(t);
+    const client = await session();
+    client.send({ t: "order", id: client.nextId(), order: openOrder(), epoch: 7 as Epoch });
+    await client.order(openOrder());
+    server.trader(MT4_ACCOUNT).open({ symbol: EURUSD, side: "buy", volume: lots("0.10") });
+    assert.deepEqual(entriesOf(sink, "request").map(({ epoch }) => epoch), [7, null, null]);
   });
 
   test("what the broker does by itself has no cause, no request and no answer", async (t) => {

@@ -183,7 +183,7 @@ export class Theatre {
   #receive(account: AccountId, order: Order): number {
     this.#asked += 1;
     if (order.kind === "close") this.closedByRequest.add(order.ticket);
-    return this.broker.receive(account, order, { kind: "connection", connection: 1, id: this.#asked });
+    return this.broker.receive(account, order, { kind: "connection", connection: 1, id: this.#asked }, null);
   }
 
   #answer(account: AccountId, requestN: number, { ticket, volume, price }: Outcome, code: ResultCode, notSent: string | null): void {
