@@ -13,6 +13,7 @@ import { SharedGate } from "../actors/executor/sharedGate.ts";
 import type { ExecutorSizes } from "../actors/executor/sizes.ts";
 import { DirectoryWatch } from "../actors/shell/directoryWatch.ts";
 import { EventSink } from "../actors/shell/eventSink.ts";
+import { ReplayJournal } from "../actors/shell/journal.ts";
 import { LeaseKeeper } from "../actors/shell/leaseKeeper.ts";
 import { LogWatch } from "../actors/shell/logWatch.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
@@ -90,6 +91,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
 async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const { cell, me, partitions, log, clock, logger, metrics, limits } = options;
+  const journal = new ReplayJournal({ me, producer: log.producer({ maxBuffered: limits.buffered, delivery: "best_effort" }), topic: topicName(cell, "replay"), partitions, capacity: limits.buffered, clock, logger, metrics });
+  ends.add(() => journal.close());
+  const shared = { ...options, journal };
   const topics = { ticks: topicName(cell, "master-ticks"), books: topicName(cell, "master-books") };
   const gate = SharedGate.create(GATE_SLOTS, hostClock);
   await log.ensureTopics(topicSpecs(cell, partitions));
@@ -104,7 +108,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   ends.add(() => Promise.all([masterProducer.close(), eventProducer.close()]));
   const events = new EventSink({ producer: eventProducer, topic: topicName(cell, "pair-events"), partitions, clock, metrics, capacity: limits.buffered, retryMs: limits.bufferRetryMs });
   const supervisor: Supervisor = new Supervisor({
-    ...options,
+    ...shared,
     openSession: sessionFactory(options, executor, gate, sessions),
     gate,
     events,
@@ -128,6 +132,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     clock,
     logger,
     metrics,
+    journal,
     bookAheadMs: limits.bookAheadMs,
     handlers: {
       onTick: (tick, readAtMs) => supervisor.onTick(tick, readAtMs),
@@ -139,7 +144,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   });
   supervisor.attach(reader);
   const writer = new WriterActor({
-    ...options,
+    ...shared,
     group: writersGroup(cell),
     topic: topicName(cell, "pair-events"),
     batchRows: limits.writerRows,
@@ -147,7 +152,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     onCrash: options.onFatal,
   });
   const keeper: LeaseKeeper = new LeaseKeeper({
-    ...options,
+    ...shared,
     profile: limits.lease,
     gate,
     report: () => ({ logOk: logWatch.ok, capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),

@@ -8,6 +8,7 @@ import { Packr } from "msgpackr";
 import { LockstepError } from "./errors.ts";
 import type { PairEvent } from "./pairs.ts";
 import type { Book, Tick } from "./ticks.ts";
+import type { TimelineEntry } from "./timeline.ts";
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
 
@@ -27,6 +28,8 @@ export const TICK: Schema<Tick> = {
 export const BOOK: Schema<Book> = { name: "book", version: 1, fields: ["master", "epoch", "seq", "brokerNowMs", "positions", "pendings"] };
 
 export const PAIR_EVENT: Schema<PairEvent> = { name: "pair-event", version: 1, fields: ["kind", "follower", "epoch", "n"] };
+
+export const REPLAY: Schema<TimelineEntry> = { name: "replay", version: 1, fields: ["atMs", "node", "boot", "account", "epoch", "event", "detail"] };
 
 export function encode<T>(schema: Schema<T>, value: T): Uint8Array {
   return packr.pack({ schema: schema.name, version: schema.version, value });

@@ -7,6 +7,7 @@ import type { Pair } from "../../protocol/pairs.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Gate } from "../../protocol/ports/gate.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
@@ -34,6 +35,7 @@ export interface FollowerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly journal: Journal;
   readonly limits: FollowerLimits;
   readonly onFailure: (error: unknown) => void;
   /** The broker refused the login: the session tries no more. */

@@ -11,6 +11,7 @@
 import { BOOK, encode, TICK } from "../../protocol/codec.ts";
 import type { AccountId, Epoch, Seq } from "../../protocol/ids.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
@@ -36,6 +37,7 @@ export interface MasterLogOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly journal: Journal;
 }
 
 /** Epochs below ours whose books are taken away. */

@@ -18,6 +18,7 @@ import type { Permit } from "../../protocol/orders.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Gate } from "../../protocol/ports/gate.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
@@ -48,6 +49,7 @@ export interface SupervisorOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly journal: Journal;
   readonly followerLimits: FollowerLimits;
   readonly masterLimits: MasterLimits;
   /** An actor of this account keeps failing: the account should be released. */

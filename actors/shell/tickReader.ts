@@ -8,6 +8,7 @@
 import { BOOK, decode, TICK, type Schema } from "../../protocol/codec.ts";
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Batch, EventLog, LogRecord, Subscription } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
@@ -23,6 +24,7 @@ export interface TickReaderOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly journal: Journal;
   /** A book that is ahead of the ticks replaces the fold when they have not come by then. */
   readonly bookAheadMs: number;
   readonly handlers: TickHandlers;

@@ -31,6 +31,7 @@ export const COUNTERS = {
   rows_written: "pair events that became rows",
   rows_fenced: "pair events that the owner's fence or a newer version kept out",
   rows_rejected: "pair events kept aside for their own sake",
+  replay_dropped: "entries of the timeline that the replay topic does not have",
   lease_trips: "times that the fence closed",
 } as const;
 

@@ -13,6 +13,7 @@ import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { PairStore } from "../../protocol/ports/storage.ts";
 import type { Book, Tick } from "../../protocol/ticks.ts";
 import { alive, book, masterPosition, pair, tick, ticket } from "../actors/core/examples.ts";
+import { recordingJournal } from "../support/recordingJournal.ts";
 import { silent } from "../support/silent.ts";
 import type { DeclareCase } from "./logContract.ts";
 import type { LogCase } from "./logFixture.ts";
@@ -110,7 +111,7 @@ async function readingTicks(c: LogCase) {
   const topics = { ticks: await c.topic({ partitions: 1 }), books: await c.topic({ partitions: 1, cleanup: "compact", retentionMs: null }) };
   const told: string[] = [];
   const reader = new TickReader({
-    log: c.log, group: c.groupName(), topics, clock: systemClock, logger: silent, metrics: uncounted, bookAheadMs: 2_000,
+    log: c.log, group: c.groupName(), topics, clock: systemClock, logger: silent, metrics: uncounted, journal: recordingJournal(), bookAheadMs: 2_000,
     handlers: {
       onTick: ({ seq }) => told.push(`tick ${seq}`),
       onBook: (_, fold) => told.push(`book ${fold.seq}`),

@@ -10,6 +10,7 @@ import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
 import { systemClock } from "../../ops/clock.ts";
 import { latch, LogCase, numbered, type Read } from "../contract/logFixture.ts";
 import { sharedKafka } from "../support/kafka.ts";
+import { recordingJournal } from "../support/recordingJournal.ts";
 import { silent } from "../support/silent.ts";
 import { connection, kafkaFixture } from "./kafkaFixture.ts";
 
@@ -118,7 +119,7 @@ test("a tick reader leaves no group behind", async (t) => {
   const topics = { ticks: await c.topic(), books: await c.topic({ cleanup: "compact", retentionMs: null }) };
   const group = `ticks.${randomUUID()}`;
   const nobody = { onTick: () => undefined, onAlive: () => undefined, onBook: () => undefined, onUnsynced: () => undefined };
-  const reader = new TickReader({ log, group, topics, clock: systemClock, logger: silent, metrics: { count: () => undefined, ownTime: () => undefined }, bookAheadMs: 2_000, handlers: nobody, onCrash: () => undefined });
+  const reader = new TickReader({ log, group, topics, clock: systemClock, logger: silent, metrics: { count: () => undefined, ownTime: () => undefined }, journal: recordingJournal(), bookAheadMs: 2_000, handlers: nobody, onCrash: () => undefined });
   const groups = async (): Promise<string[]> => (await admin.listGroups()).groups.map(({ groupId }) => groupId);
   await reader.start();
   assert.ok((await groups()).includes(group));

@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
-import { BOOK, decode, encode, pack, PAIR_EVENT, TICK, unpackMap } from "../../protocol/codec.ts";
+import { BOOK, decode, encode, pack, PAIR_EVENT, REPLAY, TICK, unpackMap } from "../../protocol/codec.ts";
 import { isLockstepError } from "../../protocol/errors.ts";
 import { bytesOfHex, GOLDEN_RECORDS, goldenFile, hexLines } from "./goldenRecords.ts";
 
 const malformed = { code: "malformed" };
 const plain = new Packr({ useRecords: false });
-const schemas = { tick: TICK, book: BOOK, "pair-event": PAIR_EVENT };
+const schemas = { tick: TICK, book: BOOK, "pair-event": PAIR_EVENT, replay: REPLAY };
 const goldenBytes = (name: string): Uint8Array => bytesOfHex(readFileSync(goldenFile(name), "utf8"));
 
 describe("golden records", () => {

@@ -1,10 +1,11 @@
 // Owns the records behind the golden files: one of each kind that the log can carry. A file's bytes
 // were written by some release once; every later one must read them and write them alike.
 
-import { BOOK, decode, encode, PAIR_EVENT, TICK, type Schema } from "../../protocol/codec.ts";
-import { accountId, epoch, linkId, magic, seq, symbolName, ticket } from "../../protocol/ids.ts";
+import { BOOK, decode, encode, PAIR_EVENT, REPLAY, TICK, type Schema } from "../../protocol/codec.ts";
+import { accountId, bootId, epoch, linkId, magic, nodeId, seq, symbolName, ticket } from "../../protocol/ids.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
 import type { Book, MasterPending, MasterPosition, Tick, TickBody } from "../../protocol/ticks.ts";
+import type { TimelineEntry } from "../../protocol/timeline.ts";
 import { pointsFromPrice, volumeFromLots, type BrokerMs, type WallMs } from "../../protocol/units.ts";
 
 export interface GoldenRecord {
@@ -125,12 +126,27 @@ const pairEvent: PairEvent = {
 
 const adopted: PairEvent = { kind: "adopted", follower: accountId("follower-100"), epoch: epoch(10), n: 1 };
 
+const order: TimelineEntry = {
+  atMs: 1_767_225_600_000.125 as WallMs,
+  node: nodeId("node-1"),
+  boot: bootId("b0b1c2d3-0000-4000-8000-000000000001"),
+  account: accountId("follower-100"),
+  epoch: epoch(4_294_967_305),
+  event: "order",
+  detail: { kind: "open", tag: "mc10884298", volume: 500_000, limitPoints: 12_931, side: "sell", late: false, ticket: null },
+};
+
+/** As a drill sees it from outside. */
+const fault: TimelineEntry = { ...order, node: null, boot: null, account: null, epoch: null, event: "fault", detail: {} };
+
 export const GOLDEN_RECORDS: readonly GoldenRecord[] = [
   ...Object.values(bodies).map((body) => golden(`tick.1.${body.kind}`, TICK, tick(body))),
   golden("book.1", BOOK, book),
   golden("book.1.empty", BOOK, { ...book, positions: [], pendings: [] }),
   golden("pair-event.1.pair", PAIR_EVENT, pairEvent),
   golden("pair-event.1.adopted", PAIR_EVENT, adopted),
+  golden("replay.1.order", REPLAY, order),
+  golden("replay.1.fault", REPLAY, fault),
 ];
 
 const HEX_COLUMNS = 96;

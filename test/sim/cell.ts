@@ -24,6 +24,7 @@ import { topicName, topicSpecs, tickGroup, writersGroup } from "../../protocol/t
 import { LOT, type VolumeUnits } from "../../protocol/units.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { recordingJournal } from "../support/recordingJournal.ts";
 import { recordingLogger, type RecordingLogger } from "../support/recordingLogger.ts";
 import { ModelBroker } from "./modelBroker.ts";
 import { ModelSession } from "./modelSession.ts";
@@ -144,6 +145,7 @@ export class Node {
   readonly outside: Outside;
   readonly gate: SharedGate;
   readonly metrics = new CountingMetrics();
+  readonly journal = recordingJournal();
   readonly logger: RecordingLogger = recordingLogger();
   /** The newest of each account, and all that were ever made. */
   readonly sessions = new Map<AccountId, ModelSession>();
@@ -190,6 +192,7 @@ export class Node {
       random,
       logger,
       metrics,
+      journal: this.journal,
       followerLimits: { parallelism: 16, mailboxCapacity: 1_000, settleMs: 30_000, reconcileEveryMs: 60_000, ...options.limits },
       masterLimits: { mailboxCapacity: 1_000, heartbeatMs: 5_000, bookDelayMs: 400 },
       onGivenUp: (account) => void this.givenUp.push(account),
@@ -203,7 +206,7 @@ export class Node {
       onAlive: this.supervisor.onAlive.bind(this.supervisor),
       onUnsynced: this.supervisor.onUnsynced.bind(this.supervisor),
     };
-    this.reader = new TickReader({ log: this.log, group: tickGroup(CELL, me.node, me.boot), topics, clock, logger, metrics, bookAheadMs: 2_000, handlers, onCrash });
+    this.reader = new TickReader({ log: this.log, group: tickGroup(CELL, me.node, me.boot), topics, clock, logger, metrics, journal: this.journal, bookAheadMs: 2_000, handlers, onCrash });
     this.supervisor.attach(this.reader);
     this.writer = new WriterActor({ log: this.log, group: writersGroup(CELL), topic: topicName(CELL, "pair-events"), pairs, clock, random, logger, metrics, batchRows: 50, batchMs: 100, onCrash });
     this.keeper = new LeaseKeeper({

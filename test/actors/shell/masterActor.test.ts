@@ -15,6 +15,7 @@ import type { BrokerMs } from "../../../protocol/units.ts";
 import { brokerMs, closed, lots, points, position, snapshot, ticket } from "../core/examples.ts";
 import { CountingMetrics } from "../../sim/cell.ts";
 import { FakeScheduler } from "../../sim/scheduler.ts";
+import { recordingJournal } from "../../support/recordingJournal.ts";
 import { recordingLogger } from "../../support/recordingLogger.ts";
 
 /** A session by hand: events and snapshots come when the case says so. */
@@ -76,14 +77,15 @@ function acting(mailboxCapacity = 10, epoch = 1) {
   const refusals: string[] = [];
   const gate = { isOpen: true };
   const metrics = new CountingMetrics();
+  const journal = recordingJournal();
   const actor = new MasterActor({
-    account, epoch: epoch as Epoch, isOpen: () => gate.isOpen, metrics, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
+    account, epoch: epoch as Epoch, isOpen: () => gate.isOpen, metrics, journal, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
     limits: { mailboxCapacity, heartbeatMs: 5_000, bookDelayMs: 400 }, onFailure: (error) => failures.push(error), onLoginRefused: (reason) => refusals.push(reason),
   });
   actor.start();
   const connected = (more: Partial<AccountSnapshot> = {}) => session.tell({ kind: "connected", snapshot: snapshot(more) });
   const opened = (number: number) => session.tell({ kind: "changed", change: { kind: "position_opened", brokerMs: brokerMs(0), position: own(number) }, callbackAtMs: 0 });
-  return { clock, session, producer, actor, failures, refusals, gate, metrics, connected, opened };
+  return { clock, session, producer, actor, failures, refusals, gate, metrics, journal, connected, opened };
 }
 
 const own = (number: number, more: Partial<Position> = {}): Position => position({ ticket: ticket(number), comment: "", ...more });

@@ -12,6 +12,7 @@ import { partitionOf, topicName, topicSpecs } from "../../../protocol/topics.ts"
 import { alive, book, masterPosition, tick, ticket } from "../core/examples.ts";
 import { CELL, CountingMetrics, elapsed } from "../../sim/cell.ts";
 import { FakeScheduler } from "../../sim/scheduler.ts";
+import { recordingJournal } from "../../support/recordingJournal.ts";
 import { recordingLogger } from "../../support/recordingLogger.ts";
 
 const topics = { ticks: topicName(CELL, "master-ticks"), books: topicName(CELL, "master-books") };
@@ -26,9 +27,10 @@ async function reading(seed = 1) {
   const producer = log.producer({ maxBuffered: 1_000, delivery: "critical" });
   const told: string[] = [];
   const metrics = new CountingMetrics();
+  const journal = recordingJournal();
   const crashes: Error[] = [];
   const reader = new TickReader({
-    log, group: "ticks", topics, clock, logger: recordingLogger(), metrics, bookAheadMs: 2_000,
+    log, group: "ticks", topics, clock, logger: recordingLogger(), metrics, journal, bookAheadMs: 2_000,
     handlers: {
       onTick: ({ seq }) => told.push(`tick ${seq}`),
       onBook: (_, fold) => told.push(`book ${fold.seq}: ${[...fold.positions.keys()].join(" ")}`),
@@ -39,7 +41,7 @@ async function reading(seed = 1) {
   });
   const append = (topic: string, key: string, value: Uint8Array | null): void => void producer.append({ topic, partition: partitionOf(MASTER, PARTITIONS), key, value });
   return {
-    clock, log, reader, told, metrics, crashes,
+    clock, log, reader, told, metrics, journal, crashes,
     tick: (of: Tick) => append(topics.ticks, MASTER, encode(TICK, of)),
     book: (of: Book) => append(topics.books, `${MASTER}/${of.epoch}`, encode(BOOK, of)),
     raw: (topic: string, value: Uint8Array | null) => append(topic, MASTER, value),
