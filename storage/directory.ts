@@ -4,7 +4,7 @@
 //    keeps other puts of the cell out; readers never wait.
 // 2. The version rises in the transaction of the change, and only with a change.
 
-import type { Account, Link, LinkSettings } from "../protocol/accounts.ts";
+import { DEFAULT_LINK_SETTINGS, type Account, type Link, type LinkSettings } from "../protocol/accounts.ts";
 import type { AccountId, CellId, LinkId } from "../protocol/ids.ts";
 import type { Directory, DirectoryState } from "../protocol/ports/storage.ts";
 import type { Database, Queryable, SqlRow } from "./database.ts";
@@ -129,6 +129,7 @@ export function linkOf(row: SqlRow): Link {
     follower: row["follower_id"] as Link["follower"],
     magic: row["magic"] as Link["magic"],
     enabled: row["enabled"] as boolean,
-    settings: row["settings"] as LinkSettings,
+    // A setting that came later than the row has its default.
+    settings: { ...DEFAULT_LINK_SETTINGS, ...(row["settings"] as Partial<LinkSettings>) },
   };
 }

@@ -6,7 +6,7 @@
 // 3. A rejected event is kept once, whatever bytes are in it.
 
 import { createHash } from "node:crypto";
-import type { CellId } from "../protocol/ids.ts";
+import type { CellId, Epoch } from "../protocol/ids.ts";
 import type { Pair } from "../protocol/pairs.ts";
 import type { PairRow, PairStore } from "../protocol/ports/storage.ts";
 import type { Database, SqlRow } from "./database.ts";
@@ -24,6 +24,8 @@ const REJECT = `
   ON CONFLICT (cell, digest) DO NOTHING`;
 
 const ROWS_OF = "SELECT * FROM pairs WHERE cell = $1 AND follower_id = $2 ORDER BY link_id, master_ticket, opening";
+
+const PROJECTED_EPOCH = "SELECT projected_epoch FROM trading_accounts WHERE cell = $1 AND id = $2";
 
 const COUNTS = `
   SELECT (SELECT count(*) FROM pairs WHERE cell = $1) AS pairs, (SELECT count(*) FROM rejected_rows WHERE cell = $1) AS rejected`;
@@ -52,6 +54,10 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
     },
     async rowsOf(follower) {
       return (await database.query(ROWS_OF, [cell, follower])).map(pairRowOf);
+    },
+    async projectedEpoch(follower) {
+      const [row] = await database.query(PROJECTED_EPOCH, [cell, follower]);
+      return (row?.["projected_epoch"] ?? 0) as Epoch;
     },
     async counts() {
       const [row] = await database.query(COUNTS, [cell]);

@@ -100,14 +100,14 @@ async function outcome(options: ParentOptions, child: ChildProcess, watch: Signa
 }
 
 /** Loaded while the child lives: what ends a lease must not depend on what lies on the disk by then. */
-const loadRegistry = async () => ({ ...(await import("../../storage/database.ts")), ...(await import("../../storage/registry.ts")) });
+const loadRegistry = async () => ({ ...(await import("../../storage/database.ts")), ...(await import("../../storage/registry.ts")), ...(await import("../../storage/timeline.ts")) });
 
 async function freeAccounts({ resolved: { config }, clock, logger }: ParentOptions, loading: ReturnType<typeof loadRegistry>, url: string, me: Identity, giveUp: AbortSignal): Promise<boolean> {
   try {
-    const { openDatabase, postgresRegistry } = await loading;
+    const { NOT_TOLD, openDatabase, postgresRegistry } = await loading;
     const database = openDatabase({ url, applicationName: `lockstep ${config.cell} parent`, logger, maxConnections: 1, connectTimeoutMs: CONNECT_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
     try {
-      const registry = postgresRegistry({ renewals: database, claims: database }, config.cell);
+      const registry = postgresRegistry({ renewals: database, claims: database }, config.cell, NOT_TOLD);
       return await endLease({ registry, me, ttlMs: nodeLimitsOf(config).lease.ttlMs, clock, logger, giveUp });
     } finally {
       await database.close();

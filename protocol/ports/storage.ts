@@ -19,6 +19,20 @@ export interface HeldAccount {
   readonly epoch: Epoch;
 }
 
+/** What an acquisition gives. */
+export interface OwnedAccount extends HeldAccount {
+  /** For how long from now an order of a former owner may still be executed; 0: none can be. */
+  readonly settleLeftMs: number;
+}
+
+/** What a reply says of the database itself: another clock or timeline is another history. */
+export interface DatabaseClock {
+  /** Wall clock of the database, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Rises with every fail-over; null where the server does not tell. */
+  readonly timeline: number | null;
+}
+
 /** What a node says of itself with every renewal; the others go by it. */
 export interface NodeReport {
   /** False: it claims nothing, and no share is reckoned for it. */
@@ -61,6 +75,14 @@ export interface RenewReply {
   readonly othersLogOk: boolean;
   /** As it was before this renewal: nothing of a platform that this node did not share in then. */
   readonly shares: readonly PlatformShare[];
+  readonly clock: DatabaseClock;
+}
+
+/** The database that whoever asks believes to be talking to; another one does nothing for it. */
+export interface ExpectedDatabase {
+  readonly clock: DatabaseClock;
+  /** How far its clock may be from what is expected, either way. */
+  readonly toleranceMs: number;
 }
 
 export interface ClaimTerms {
@@ -72,6 +94,12 @@ export interface ClaimTerms {
   readonly liveForMs: number;
   /** Not claimed this time. */
   readonly avoid: readonly AccountId[];
+  /** How long after its sending an order may still be executed: late opens wait for it after a lapse or an end. */
+  readonly settleMs: number;
+  /** Nothing is claimed from another database than this: leases that lapsed by a jump of its clock have not lapsed. */
+  readonly expected: ExpectedDatabase;
+  /** Nothing is taken from an owner that may come back, however long its lease has lapsed. */
+  readonly leaveLapsed: boolean;
 }
 
 export interface Registry {
@@ -80,11 +108,45 @@ export interface Registry {
    * Takes enabled, unparked accounts that nobody with a live lease owns, each at a raised epoch: at
    * once up to this node's share of each platform, and only while it is live and accepting.
    */
-  claim(me: Identity, terms: ClaimTerms): Promise<readonly HeldAccount[]>;
-  /** Gives one account back if it is still (me, epoch); false when it is not. */
-  release(me: Identity, held: HeldAccount): Promise<boolean>;
+  claim(me: Identity, terms: ClaimTerms): Promise<readonly OwnedAccount[]>;
+  /**
+   * Confirms or adopts exactly these accounts, each by compare-and-set on the epoch that is given: those that are mine or whose owner has no live
+   * lease, and only while my lease is live. Resolves with those that were taken, each at its raised epoch. One whose row
+   * another session has locked is not waited for.
+   */
+  take(me: Identity, accounts: readonly HeldAccount[], terms: TakeTerms): Promise<readonly OwnedAccount[]>;
+  /**
+   * Gives one account back if it is still (me, epoch); false when it is not.
+   * `unsettledMs`: for how long an order that we sent for it may still be executed, 0 when every order was answered.
+   */
+  release(me: Identity, held: HeldAccount, unsettledMs: number): Promise<boolean>;
   /** Ends the lease of this boot for good, also on behalf of a process that died: what it still owns may be claimed at once. */
   leave(me: Identity): Promise<void>;
+  /** Removes the rows of nodes whose lease ran out long ago and that own nothing; resolves with how many. */
+  sweep(deadForMs: number): Promise<number>;
+}
+
+export interface TakeTerms {
+  /** As in a claim; nothing is raised for an account that was mine before. */
+  readonly settleMs: number;
+  readonly expected: ExpectedDatabase;
+  readonly timeoutMs: number;
+}
+
+/** How a node did in one minute of the database's clock. */
+export interface UptimeMinute {
+  /** Start of the minute, milliseconds since 1970. */
+  readonly minuteMs: number;
+  /** `ok`, or `degraded: ` and why. The worst of a minute is kept. */
+  readonly state: string;
+}
+
+/** The record of a node's minutes, kept for 90 days. */
+export interface Uptime {
+  /** Idempotent: a minute that is `degraded` stays so. */
+  record(node: NodeId, minutes: readonly UptimeMinute[]): Promise<void>;
+  /** Newest first, since a moment; at most `limit`. A minute without a row is one in which nobody recorded. */
+  read(node: NodeId, sinceMs: number, limit: number): Promise<readonly UptimeMinute[]>;
 }
 
 /** All that is configured, as of one version. */
@@ -157,5 +219,7 @@ export interface PairStore {
   reject(event: PairEvent, fault: { readonly code: string; readonly text: string }): Promise<void>;
   /** All rows of a follower, live ones and ended ones. */
   rowsOf(follower: AccountId): Promise<readonly PairRow[]>;
+  /** The highest `adopted` marker of a follower that a writer has reached: all that was said before it is rows. */
+  projectedEpoch(follower: AccountId): Promise<Epoch>;
   counts(): Promise<{ readonly pairs: number; readonly rejected: number }>;
 }

@@ -15,7 +15,7 @@ import { memoryRegistry } from "./registry.ts";
 
 export interface NodeRow {
   readonly boot: BootId;
-  /** These are on the clock's monotonic time. */
+  /** These are on the database's clock. */
   readonly leaseUntilMs: number;
   readonly startedAtMs: number;
   readonly liveSinceMs: number;
@@ -30,14 +30,44 @@ export interface AccountRow {
   readonly projectedEpoch: Epoch;
   /** Its broker's reason why nobody should log in for now. */
   readonly parked: string | null;
-  /** Not free before this moment of the clock's monotonic time: when it was put in, given back, or enabled or unparked again. */
+  /** Not free before this moment of the database's clock: when it was put in, given back, or enabled or unparked again. */
   readonly freedAtMs: number;
+  /** On the database's clock: until then an order of a former owner may still be executed; null where nobody ever had it. */
+  readonly settleUntilMs: number | null;
+}
+
+/** The server of the moment. */
+export class MemoryServer {
+  readonly #clock: Clock;
+  #aheadMs = 0;
+  #timeline = 1;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The injected clock's monotonic time, and as much ahead of it as fail-overs made it. */
+  nowMs(): number {
+    return this.#clock.monotonicMs() + this.#aheadMs;
+  }
+
+  get timeline(): number {
+    return this.#timeline;
+  }
+
+  /** Another server goes on with the same tables, its clock ahead by so much. */
+  failOver(jumpMs: number): void {
+    this.#aheadMs += jumpMs;
+    this.#timeline += 1;
+  }
 }
 
 /** One cell's tables. Rows are never changed, only replaced. */
 export interface MemoryCell {
   readonly name: CellId;
   readonly clock: Clock;
+  /** What all of the cell's tables stand on. */
+  readonly server: MemoryServer;
   /** Of the log; null until the first node asks. */
   partitions: number | null;
   /** Of accounts and links. */
@@ -53,11 +83,13 @@ export interface MemoryCell {
 
 /** A database that lives as long as this object: the embedded stand-in for tests and simulations. */
 export class MemoryDatabase {
+  readonly server: MemoryServer;
   readonly #clock: Clock;
   readonly #cells = new Map<CellId, MemoryCell>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.server = new MemoryServer(clock);
   }
 
   storage(cell: CellId): Storage {
@@ -75,6 +107,7 @@ export class MemoryDatabase {
     const tables = this.#cells.get(cell) ?? {
       name: cell,
       clock: this.#clock,
+      server: this.server,
       partitions: null,
       version: 0,
       nodes: new Map(),

@@ -19,11 +19,11 @@ export function memoryDirectory(cell: MemoryCell): Directory {
     return counts;
   };
   const write = (changed: Configured): void => {
-    const unowned = { owner: null, epoch: 0 as Epoch, projectedEpoch: 0 as Epoch, parked: null, freedAtMs: 0 };
+    const unowned = { owner: null, epoch: 0 as Epoch, projectedEpoch: 0 as Epoch, parked: null, freedAtMs: 0, settleUntilMs: null };
     const rowOf = (account: Account): AccountRow => {
       const old = cell.accounts.get(account.id);
       const isSwitchedOn = account.enabled && old?.account.enabled !== true;
-      return { ...(old ?? unowned), account, ...(isSwitchedOn ? { freedAtMs: cell.clock.monotonicMs() } : {}) };
+      return { ...(old ?? unowned), account, ...(isSwitchedOn ? { freedAtMs: cell.server.nowMs() } : {}) };
     };
     cell.accounts = new Map([...cell.accounts, ...changed.accounts.map((account) => [account.id, rowOf(account)] as const)]);
     cell.links = new Map([...cell.links, ...changed.links.map((link) => [link.id, link] as const)]);
@@ -63,7 +63,7 @@ export function memoryDirectory(cell: MemoryCell): Directory {
 
 function setParked(cell: MemoryCell, id: AccountId, parked: string | null): void {
   const row = cell.accounts.get(id);
-  if (row !== undefined) cell.accounts.set(id, { ...row, parked, ...(parked === null ? { freedAtMs: cell.clock.monotonicMs() } : {}) });
+  if (row !== undefined) cell.accounts.set(id, { ...row, parked, ...(parked === null ? { freedAtMs: cell.server.nowMs() } : {}) });
 }
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1);

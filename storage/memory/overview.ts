@@ -6,7 +6,7 @@ import type { PairRow } from "../../protocol/ports/storage.ts";
 import type { AccountRow, MemoryCell } from "./cells.ts";
 
 export function memoryOverview(cell: MemoryCell): Overview {
-  const nowMs = (): number => cell.clock.monotonicMs();
+  const nowMs = (): number => cell.server.nowMs();
 
   function ownerOf(who: Identity): Omit<OwnerView, "epoch"> {
     const row = cell.nodes.get(who.node);

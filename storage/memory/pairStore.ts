@@ -38,6 +38,9 @@ export function memoryPairStore(cell: MemoryCell): PairStore {
     async rowsOf(follower) {
       return [...cell.pairs.values()].filter((row) => row.pair.follower === follower).sort((a, b) => order(a.pair, b.pair));
     },
+    async projectedEpoch(follower) {
+      return cell.accounts.get(follower)?.projectedEpoch ?? (0 as Epoch);
+    },
     async counts() {
       return { pairs: cell.pairs.size, rejected: cell.rejected.size };
     },

@@ -18,7 +18,7 @@ export const isTraded = (row: AccountRow): boolean => row.account.enabled && row
 
 export const owns = (who: Identity, row: AccountRow): boolean => row.owner?.node === who.node && row.owner.boot === who.boot;
 
-export const isLiveRow = (cell: MemoryCell, row: NodeRow): boolean => row.leaseUntilMs > cell.clock.monotonicMs();
+export const isLiveRow = (cell: MemoryCell, row: NodeRow): boolean => row.leaseUntilMs > cell.server.nowMs();
 
 export function spread(cell: MemoryCell): readonly Share[] {
   return (["mt4", "mt5"] as const).flatMap((platform) => spreadOf(cell, platform));

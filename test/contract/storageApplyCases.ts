@@ -142,7 +142,7 @@ export function applyCases(make: StorageFactory): void {
       assert.deepEqual([...(await storage.directory.read()).parked.keys()], [FOLLOWER.id]);
       assert.match((await storage.directory.read()).parked.get(FOLLOWER.id) ?? "", /^invalid password/);
       assert.equal(await storage.directory.version(), 2);
-      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) });
+      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) }, 0);
       assert.deepEqual(await storage.registry.claim(me("alice"), claiming()), []);
     });
 
@@ -150,7 +150,7 @@ export function applyCases(make: StorageFactory): void {
       const storage = await (await make(t)).open();
       const at = (await held(storage)).get(FOLLOWER.id) ?? 0;
       await storage.directory.park(FOLLOWER, epoch(at), "invalid password");
-      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) });
+      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) }, 0);
       const difference = await storage.directory.apply(WANTED, LIVE);
       assert.deepEqual(changes(difference), ['accounts/follower/parked: "invalid password" -> null']);
       assert.deepEqual([(await storage.directory.read()).parked, await storage.directory.version()], [new Map(), 3]);
@@ -165,7 +165,7 @@ export function applyCases(make: StorageFactory): void {
       assert.equal(await storage.directory.park(FOLLOWER, epoch(at), "old"), false);
       await storage.directory.apply({ ...WANTED, accounts: [MASTER, { ...FOLLOWER, broker: "h:1" }] }, LIVE);
       assert.equal(await storage.directory.park(FOLLOWER, epoch(at), "old"), false);
-      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) });
+      await storage.registry.release(me("alice"), { account: FOLLOWER.id, epoch: epoch(at) }, 0);
       assert.equal(await storage.directory.park({ ...FOLLOWER, broker: "h:1" }, epoch(at), "given back"), false);
       assert.deepEqual((await storage.directory.read()).parked, new Map());
     });

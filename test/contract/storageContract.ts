@@ -7,9 +7,11 @@ import { overviewCases } from "./storageOverviewCases.ts";
 import { pairCases } from "./storagePairCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
 import { spreadCases } from "./storageSpreadCases.ts";
+import { takeCases } from "./storageTakeCases.ts";
 
 export function storageContract(make: StorageFactory): void {
   registryCases(make);
+  takeCases(make);
   spreadCases(make);
   directoryCases(make);
   applyCases(make);

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import { DEFAULT_LINK_SETTINGS, type Account, type AccountRole, type Link } from "../../protocol/accounts.ts";
 import { accountId, bootId, cellId, epoch, linkId, magic, nodeId, symbolName, ticket, type CellId, type Epoch } from "../../protocol/ids.ts";
 import type { Pair, PairEvent } from "../../protocol/pairs.ts";
-import type { ClaimTerms, Identity, NodeReport, RenewTerms } from "../../protocol/ports/storage.ts";
+import type { ClaimTerms, ExpectedDatabase, Identity, NodeReport, RenewTerms, TakeTerms } from "../../protocol/ports/storage.ts";
 import type { Points, VolumeUnits, WallMs } from "../../protocol/units.ts";
 import type { Storage } from "../../storage/storage.ts";
 
@@ -23,10 +23,14 @@ let cells = 0;
 export const freshCell = (): CellId => cellId(`cell-${process.pid}-${(cells += 1)}`);
 
 export const TTL_MS = 60_000;
+export const SETTLE_MS = 30_000;
+/** Whatever its clock and timeline are. */
+export const ANY_DATABASE: ExpectedDatabase = { clock: { nowMs: 0, timeline: null }, toleranceMs: Infinity };
 export const REPORT: NodeReport = { accepting: true, logOk: true, capacity: 100, platforms: ["mt4", "mt5"], address: null };
 export const renewing = (report: Partial<NodeReport> = {}, ttlMs = TTL_MS): RenewTerms => ({ ttlMs, timeoutMs: 5_000, report: { ...REPORT, ...report } });
 /** No wait for anybody who may come back, and shares for ever, unless a case says otherwise. */
-export const claiming = (terms: Partial<ClaimTerms> = {}): ClaimTerms => ({ limit: 100, freeForMs: 1e9, liveForMs: 0, avoid: [], ...terms });
+export const claiming = (terms: Partial<ClaimTerms> = {}): ClaimTerms => ({ limit: 100, freeForMs: 1e9, liveForMs: 0, avoid: [], settleMs: SETTLE_MS, expected: ANY_DATABASE, leaveLapsed: false, ...terms });
+export const taking = (terms: Partial<TakeTerms> = {}): TakeTerms => ({ settleMs: SETTLE_MS, expected: ANY_DATABASE, timeoutMs: 5_000, ...terms });
 
 export const me = (node: string, boot = `${node}-boot-1`): Identity => ({ node: nodeId(node), boot: bootId(boot) });
 
@@ -48,7 +52,7 @@ export async function linkedStorage(fixture: StorageFixture, epochs: number): Pr
   await storage.directory.put([MASTER, FOLLOWER], [LINK]);
   await storage.registry.renew(me("owner"), renewing());
   for (let acquired = 0; acquired < epochs; acquired += 1) {
-    for (const held of await storage.registry.claim(me("owner"), claiming())) await storage.registry.release(me("owner"), held);
+    for (const held of await storage.registry.claim(me("owner"), claiming())) await storage.registry.release(me("owner"), held, 0);
   }
   return storage;
 }

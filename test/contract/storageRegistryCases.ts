@@ -125,12 +125,12 @@ export function registryCases(make: StorageFactory): void {
       await registry.renew(bob, renewing());
       const [held] = await registry.claim(alice, claiming({ limit: 1 }));
       assert.ok(held);
-      assert.equal(await registry.release(bob, held), false);
-      assert.equal(await registry.release(me("alice", "other"), held), false);
-      assert.equal(await registry.release(alice, { ...held, epoch: (held.epoch + 1) as HeldAccount["epoch"] }), false);
-      assert.equal(await registry.release(alice, { ...held, account: "nobody" as AccountId }), false);
-      assert.equal(await registry.release(alice, held), true);
-      assert.equal(await registry.release(alice, held), false);
+      assert.equal(await registry.release(bob, held, 0), false);
+      assert.equal(await registry.release(me("alice", "other"), held, 0), false);
+      assert.equal(await registry.release(alice, { ...held, epoch: (held.epoch + 1) as HeldAccount["epoch"] }, 0), false);
+      assert.equal(await registry.release(alice, { ...held, account: "nobody" as AccountId }, 0), false);
+      assert.equal(await registry.release(alice, held, 0), true);
+      assert.equal(await registry.release(alice, held, 0), false);
       assert.deepEqual(summary(await registry.claim(bob, claiming({ freeForMs: 0 }))), ["master@2"]);
     });
 

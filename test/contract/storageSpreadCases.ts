@@ -110,7 +110,7 @@ export function spreadCases(make: StorageFactory): void {
       const tried = (await cell.directory.accounts()).find(({ id }) => id === held.account);
       assert.ok(tried);
       assert.ok(await cell.directory.park(tried, held.epoch, "wrong password"));
-      await cell.registry.release(alice, held);
+      await cell.registry.release(alice, held, 0);
       const off = (await cell.directory.accounts()).find(({ id }) => id !== held.account);
       assert.ok(off);
       await cell.directory.put([{ ...off, enabled: false }], []);
@@ -194,7 +194,7 @@ export function spreadCases(make: StorageFactory): void {
       assert.ok(first);
       await cell.live(bob);
       await cell.fixture.passTime(10_000);
-      await cell.registry.release(alice, first);
+      await cell.registry.release(alice, first, 0);
       await cell.live(carol);
       await cell.fixture.passTime(FREE_MS - 1_000);
       assert.deepEqual(await cell.takes(alice), [], "its share is the other one");

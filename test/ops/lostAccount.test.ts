@@ -55,7 +55,7 @@ test("the session of an account that is another's is closed at once, although an
   assert.ok(owner !== null);
   seen.lost = true;
   const fromMs = systemClock.monotonicMs();
-  await storage.registry.release(me("n1", "b1"), { account: MT4_ACCOUNT, epoch: owner.epoch });
+  await storage.registry.release(me("n1", "b1"), { account: MT4_ACCOUNT, epoch: owner.epoch }, 0);
   await until("its session is closed", () => seen.closedAtMs > 0);
   assert.ok(seen.closedAtMs - fromMs < BROKER_TIMEOUT_MS / 2, `${seen.closedAtMs - fromMs} ms`);
   assert.equal(stateOf(MT4_ACCOUNT), undefined);

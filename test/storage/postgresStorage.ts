@@ -38,7 +38,7 @@ export async function postgresFixture(t: TestContext): Promise<StorageFixture> {
     async passTime(ms) {
       const ago = "make_interval(secs => $1)";
       await execute(url, `UPDATE nodes SET lease_until = lease_until - ${ago}, started_at = started_at - ${ago}, live_since = live_since - ${ago} WHERE cell = $2`, [ms / 1000, ownCell]);
-      await execute(url, `UPDATE trading_accounts SET freed_at = freed_at - ${ago} WHERE cell = $2`, [ms / 1000, ownCell]);
+      await execute(url, `UPDATE trading_accounts SET freed_at = freed_at - ${ago}, settle_until = settle_until - ${ago} WHERE cell = $2`, [ms / 1000, ownCell]);
     },
   };
 }

@@ -17,21 +17,8 @@ import { FakeScheduler } from "../sim/scheduler.ts";
 import { silent } from "../support/silent.ts";
 import { claiming, freshCell, me, MASTER, renewing, REPORT } from "../contract/storageFixture.ts";
 import { eventually, execute, freshDatabase } from "../support/postgres.ts";
-import { CONNECTION, migratedDatabase, postgresFixture } from "./postgresStorage.ts";
-
-async function session(t: TestContext, url: string): Promise<Queryable> {
-  const client = new pg.Client({ connectionString: url });
-  client.on("error", () => undefined); // the database may be dropped before the session ends
-  await client.connect();
-  t.after(() => client.end());
-  return { query: async (text, values = []) => (await client.query<Record<string, unknown>>(text, [...values])).rows };
-}
-
-/** Resolves when a statement beginning with `text` waits for a lock. */
-function waiting(url: string, text: string): Promise<void> {
-  const sql = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND btrim(query, E' \\n') LIKE $1 AND datname = current_database()";
-  return eventually(`${text} waits for a lock`, async () => (await execute(url, sql, [`${text}%`])).length > 0);
-}
+import { heldUpStatements, session, waiting } from "./heldUp.ts";
+import { migratedDatabase, postgresFixture } from "./postgresStorage.ts";
 
 /** A registry in which alice is live, and a session whose transaction has begun. */
 async function rivals(t: TestContext) {
@@ -77,30 +64,12 @@ test("a renewal that waited while another boot took the name is refused", async 
   assert.equal((await renewal).held, false);
 });
 
-/**
- * A claim of alice's whose snapshot is taken and which then waits: reading `nodes` takes an advisory
- * lock, in a database of its own. `goOn` lets it, and resolves with what it took.
- */
+/** A claim of alice's whose snapshot is taken, and which then waits. */
 async function heldUpClaim(t: TestContext) {
-  const url = await freshDatabase(t);
-  const storage = await openStorage({ ...CONNECTION, url, cell: freshCell() });
-  t.after(() => storage.close());
+  const { storage, url, holdUp } = await heldUpStatements(t);
   await storage.directory.put([MASTER], []);
   await storage.registry.renew(me("alice"), renewing());
-  await execute(url, "ALTER TABLE nodes RENAME TO node_rows");
-  await execute(url, "CREATE FUNCTION wait_here() RETURNS boolean VOLATILE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN true; END'");
-  await execute(url, "CREATE VIEW nodes AS SELECT * FROM node_rows WHERE wait_here()");
-  const blocker = await session(t, url);
-  await blocker.query("SELECT pg_advisory_lock(42)");
-  const claim = storage.registry.claim(me("alice"), claiming());
-  await waiting(url, "WITH%owned AS"); // as much as Postgres shows of a long statement
-  return {
-    url,
-    goOn: async () => {
-      await blocker.query("SELECT pg_advisory_unlock(42)");
-      return claim;
-    },
-  };
+  return { url, goOn: await holdUp(() => storage.registry.claim(me("alice"), claiming())) };
 }
 
 test("a claim whose snapshot is older than a rival's lease and claim takes nothing from it", async (t) => {

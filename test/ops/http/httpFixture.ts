@@ -15,6 +15,7 @@ import { startHttp, type HttpOptions } from "../../../ops/http/server.ts";
 import { tokenOf } from "../../../ops/http/token.ts";
 import type { NodeState } from "../../../ops/nodeState.ts";
 import { recordingLogger, type RecordingLogger } from "../../support/recordingLogger.ts";
+import { claiming } from "../../contract/storageFixture.ts";
 
 export const TOKEN = "a-token-of-some-length";
 export const ME: Identity = { node: nodeId("node-1"), boot: bootId("boot-1") };
@@ -40,7 +41,7 @@ export async function asked(t: TestContext, change: Partial<HttpOptions> = {}, c
   await storage.directory.put([MASTER, ...followers(count)], links);
   const report = { accepting: true, logOk: true, capacity: 10_000, platforms: ["mt4", "mt5"], address: "127.0.0.1:9520" } as const;
   await storage.registry.renew(ME, { ttlMs: 60_000, timeoutMs: 1_000, report });
-  await storage.registry.claim(ME, { limit: 10_000, freeForMs: 0, liveForMs: 0, avoid: [] });
+  await storage.registry.claim(ME, claiming({ limit: 10_000, freeForMs: 0 }));
   const logger = recordingLogger();
   const http = await startHttp({
     host: "127.0.0.1", port: 0, token: tokenOf(TOKEN, "test"), me: ME, state: () => READY, isDraining: () => false, overview: storage.overview,

@@ -16,6 +16,7 @@ import { openStorage } from "../../../storage/storage.ts";
 import { freshDatabase } from "../../support/postgres.ts";
 import { silent } from "../../support/silent.ts";
 import { followers, MASTER } from "../http/httpFixture.ts";
+import { claiming } from "../../contract/storageFixture.ts";
 
 /** Where no Kafka runs. */
 let stateDir = "";
@@ -47,7 +48,7 @@ test("from an empty database over accounts that nobody owns to a cell that holds
 
   const me = { node: nodeId("node-1"), boot: bootId("boot-1") };
   await storage.registry.renew(me, { ttlMs: 60_000, timeoutMs: 5_000, report: { accepting: true, logOk: true, capacity: 10, platforms: ["mt4", "mt5"], address: "127.0.0.1:9520" } });
-  await storage.registry.claim(me, { limit: 10, freeForMs: 0, liveForMs: 0, avoid: [] });
+  await storage.registry.claim(me, claiming({ limit: 10, freeForMs: 0 }));
   const held = await status({ DATABASE_URL });
   assert.equal(held.code, 0);
   assert.match(held.out, /^cell main: 2 of 2 enabled accounts have a live owner$/m);
