@@ -11,6 +11,7 @@ import type { Answer, Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
 import { unreachable } from "../../protocol/errors.ts";
+import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import { afterRefusal } from "../core/retry.ts";
 import { afterExecution, leavesNothing } from "../core/settle.ts";
@@ -58,13 +59,14 @@ export class OrderDesk {
     if (levels !== null && copy.refusedLevels === levels) return;
     if (this.#inFlight >= limits.parallelism) return void this.#queue.set(copy, state);
     const verdict = gate.check(permit);
-    if (verdict !== "open") return this.#onDropped(copy, order, `gate: ${verdict}`);
+    if (verdict !== "open") return this.#onDropped(state, copy, order, `gate: ${verdict}`);
     const handedAtMs = clock.monotonicMs();
     const call = session.execute(order, permit);
     this.#inFlight++;
     copy.flight = order;
     copy.unsent = false;
     if (opens(order)) ledger.set(copy, pair);
+    this.#tell("order", { ...tradeOf(state, copy), ...order, late: copy.opening === "late", decideMs: times === null ? null : handedAtMs - times.readAtMs });
     void call.then((execution) => {
       // Here, since a mailbox that was stopped hands nothing on: the call is over all the same.
       this.#inFlight--;
@@ -79,6 +81,7 @@ export class OrderDesk {
     logger.warn({ follower: account.id, order }, "order of ours that belongs to no trade is ended");
     this.#inFlight++;
     this.#loose.add(order.ticket);
+    this.#tell("order", { ...order, loose: true });
     void session.execute(order, permit).then((execution) => {
       this.#inFlight--;
       tellAnswer({ kind: "loose_answered", order, execution });
@@ -88,6 +91,8 @@ export class OrderDesk {
   onLooseAnswered({ order, execution }: LooseAnswered): void {
     const { account, logger, reconciler } = this.#options;
     if ("ticket" in order) this.#loose.delete(order.ticket);
+    if (execution.kind === "answered") this.#tell("answer", { order: order.kind, loose: true, ...execution.answer });
+    else this.#tell("dropped", { order: order.kind, loose: true, why: `${execution.cause}: ${execution.detail}` });
     logger.info({ follower: account.id, order, execution }, "loose order answered");
     reconciler.look("loose order", LOOK_AFTER_MS);
   }
@@ -97,8 +102,9 @@ export class OrderDesk {
     copy.flight = null;
     if (execution.kind === "dropped") {
       copy.unsent = copy.pair?.status === "Sending";
-      this.#onDropped(copy, order, `${execution.cause}: ${execution.detail}`);
+      this.#onDropped(state, copy, order, `${execution.cause}: ${execution.detail}`);
     } else {
+      this.#tell("answer", { ...tradeOf(state, copy), order: order.kind, ...execution.answer, tookMs: this.#options.clock.monotonicMs() - handedAtMs });
       if (times !== null && execution.callMadeAtMs !== null) {
         metrics.ownTime({
           signalMs: times.readAtWallMs - times.callbackAtMs,
@@ -175,12 +181,17 @@ export class OrderDesk {
     this.#options.ledger.set(copy, afterExecution(pair, order, { kind: "done", ticket: order.ticket, volume: pair.volume, price: null, brokerMs: 0 as BrokerMs }, pair, wallNow(this.#options.clock)));
   }
 
-  #onDropped(copy: Copy, order: Order, why: string): void {
-    const { account, metrics, logger, reconciler } = this.#options;
+  #onDropped(state: LinkCopies, copy: Copy, order: Order, why: string): void {
+    const { metrics, reconciler } = this.#options;
     copy.opening = null;
     metrics.count("orders_dropped");
-    logger.warn({ follower: account.id, masterTicket: copy.masterTicket, order: order.kind, why }, "order dropped before the call");
+    this.#tell("dropped", { ...tradeOf(state, copy), order: order.kind, why });
     reconciler.look("dropped", LOOK_AFTER_MS);
+  }
+
+  #tell(event: TimelineEvent, detail: TimelineDetail): void {
+    const { account, permit, journal } = this.#options;
+    journal.note({ account: account.id, epoch: permit.epoch }, event, detail);
   }
 
   #lookForEffect(copy: Copy, order: Order): void {
@@ -201,6 +212,8 @@ export class OrderDesk {
     reconciler.look(cause, LOOK_AFTER_MS);
   }
 }
+
+const tradeOf = (state: LinkCopies, copy: Copy): TimelineDetail => ({ link: state.link.id, masterTicket: copy.masterTicket });
 
 const opens = (order: Order): boolean => order.kind === "open" || order.kind === "place";
 
