@@ -5,9 +5,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test, type TestContext } from "node:test";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
+import { API } from "../../ops/drill/kafkaWire.ts";
 import { LogCase } from "../contract/logFixture.ts";
 import { sharedKafka } from "../support/kafka.ts";
-import { API, kafkaProxy, type KafkaProxy } from "../support/kafkaProxy.ts";
+import { kafkaProxy, type KafkaProxy } from "../support/kafkaProxy.ts";
 import { connection, kafkaFixture } from "./kafkaFixture.ts";
 
 const PATIENCE_MS = 60_000;
