@@ -49,6 +49,8 @@ export interface LinkSettings {
   readonly slippagePoints: number;
   /** An open tick older than this, by the master broker's clock, is a late open. */
   readonly ageLimitMs: number;
+  /** A trade older than this, by the same clock, is not opened late any more. Longer than a takeover with its settle time. */
+  readonly lateOpenMs: number;
   readonly copyStops: boolean;
   readonly copyPendings: boolean;
 }
@@ -70,6 +72,7 @@ export const DEFAULT_LINK_SETTINGS: LinkSettings = {
   symbols: { masterPrefix: "", masterSuffix: "", followerPrefix: "", followerSuffix: "", map: {} },
   slippagePoints: 50,
   ageLimitMs: 10_000,
+  lateOpenMs: 120_000,
   copyStops: true,
   copyPendings: true,
 };

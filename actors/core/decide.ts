@@ -92,7 +92,7 @@ export function decide(input: DecideInput): Decision {
   const ticket = pair.followerTicket;
   switch (target.kind) {
     case "gone":
-      return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order({ ...pair, masterVolume: NO_VOLUME }, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
+      return pair.holds === "pending" ? order(pair, { kind: "cancel", ticket, symbol: pair.symbol }) : order({ ...pair, masterVolume: NO_VOLUME, reason: null }, { kind: "close", ticket, symbol: pair.symbol, volume: pair.volume, part: false });
     case "position":
       // Our own pending fills by its own broker's quotes; until then there is nothing to close or modify.
       return pair.holds === "position" ? followPosition(input, pair, ticket, target.position) : NOTHING;
@@ -107,20 +107,22 @@ const order = (pair: Pair, next: Order): Decision => ({ kind: "order", order: ne
 
 function openPosition(input: DecideInput, position: MasterPosition): Decision {
   const { link, market, opening } = input;
+  const { ageLimitMs, lateOpenMs, slippagePoints } = link.settings;
   const refused = opensNothing(input, position);
   if (refused !== null) return skip(input, position, refused.reason, refused.detail);
   const { spec, quote } = market;
   if (spec === null) return skip(input, position, "symbol_unknown", { followerSymbol: market.symbol });
   if (quote === null) return skip(input, position, "no_quote", { followerSymbol: market.symbol });
-  if (opening.ageMs > link.settings.ageLimitMs) return skip(input, position, "too_old", { ageMs: opening.ageMs, ageLimitMs: link.settings.ageLimitMs });
+  const isLate = opening.late || opening.ageMs > ageLimitMs;
+  if (isLate && opening.ageMs > lateOpenMs) return skip(input, position, "too_old", { ageMs: opening.ageMs, lateOpenMs });
   const sized = copyVolume(link.settings, position.volume, spec);
   if (sized.kind === "skip") return skip(input, position, sized.reason, sized.detail);
 
   const masterPrice = rescalePoints(position.openPrice, position.digits, spec.digits);
   const againstPoints = pointsAgainst(position.side, masterPrice, quote);
-  if (againstPoints > link.settings.slippagePoints) {
-    const reason = opening.late ? "late_open_price_moved" : "price_moved";
-    return skip(input, position, reason, { againstPoints, slippagePoints: link.settings.slippagePoints, masterPrice: priceText(masterPrice, spec.digits) });
+  if (againstPoints > slippagePoints) {
+    const reason = isLate ? "late_open_price_moved" : "price_moved";
+    return skip(input, position, reason, { againstPoints, slippagePoints, masterPrice: priceText(masterPrice, spec.digits) });
   }
   const stops = stopsTaken(position.side, openingStops(input, spec, position), NO_STOPS, quote, spec.stopLevelPoints); // 5
   const pair = sendingPair({ ...rowStart(input, position), volume: sized.volume });
@@ -129,7 +131,7 @@ function openPosition(input: DecideInput, position: MasterPosition): Decision {
     symbol: market.symbol,
     side: position.side,
     volume: sized.volume,
-    priceLimit: worstPrice(position.side, masterPrice, link.settings.slippagePoints),
+    priceLimit: worstPrice(position.side, masterPrice, slippagePoints),
     ...stops,
     magic: link.magic,
     comment: tagComment(position.masterTicket),
@@ -177,7 +179,7 @@ function followPosition(input: DecideInput, pair: Pair, ticket: Ticket, position
   const share = { initialVolume: pair.initialVolume, masterInitialVolume: pair.masterInitialVolume, masterVolume: position.volume };
   const volume = volumeToClose(share, pair.volume, market.spec, link.settings.residue);
   if (volume !== NO_VOLUME) {
-    return order({ ...pair, masterVolume: position.volume }, { kind: "close", ticket, symbol: pair.symbol, volume, part: volume < pair.volume });
+    return order({ ...pair, masterVolume: position.volume, reason: null }, { kind: "close", ticket, symbol: pair.symbol, volume, part: volume < pair.volume });
   }
   const wanted = stopsAt(market.spec, position);
   if (!link.settings.copyStops || sameStops(wanted, pair)) return NOTHING;

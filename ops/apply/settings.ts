@@ -8,7 +8,7 @@ import { decimalToInteger, integerToDecimal, lotsText, volumeFromLots, type Volu
 import { oneOf, wholeNumber, type Reader } from "../config/readers.ts";
 import type { YamlValue } from "./yamlValue.ts";
 
-const SETTINGS = ["sizing", "belowMinimum", "residue", "aboveMaximum", "symbols", "slippagePoints", "ageLimitMs", "copyStops", "copyPendings"] as const satisfies readonly (keyof LinkSettings)[];
+const SETTINGS = ["sizing", "belowMinimum", "residue", "aboveMaximum", "symbols", "slippagePoints", "ageLimitMs", "lateOpenMs", "copyStops", "copyPendings"] as const satisfies readonly (keyof LinkSettings)[];
 export type SettingName = (typeof SETTINGS)[number];
 export const SETTING_NAMES: readonly SettingName[] = SETTINGS;
 
@@ -49,6 +49,7 @@ export function readSettings(fields: Partial<Readonly<Record<SettingName, YamlVa
     symbols: fields.symbols === undefined ? base.symbols : readSymbols(fields.symbols, base.symbols),
     slippagePoints: fields.slippagePoints?.read(wholeNumber(0, MAX_SLIPPAGE_POINTS)) ?? base.slippagePoints,
     ageLimitMs: fields.ageLimitMs?.read(wholeNumber(0, DAY_MS)) ?? base.ageLimitMs,
+    lateOpenMs: fields.lateOpenMs?.read(wholeNumber(0, DAY_MS)) ?? base.lateOpenMs,
     copyStops: fields.copyStops?.read(yesOrNo) ?? base.copyStops,
     copyPendings: fields.copyPendings?.read(yesOrNo) ?? base.copyPendings,
   };

@@ -101,7 +101,7 @@ export async function outside(options: CellOptions): Promise<Outside> {
     follower: accountId(`follower${index + 1}`),
     magic: magic(700 + index),
     enabled: true,
-    settings: { ...DEFAULT_LINK_SETTINGS, ageLimitMs: 60_000, ...plan.settings },
+    settings: { ...DEFAULT_LINK_SETTINGS, lateOpenMs: 60_000, ...plan.settings },
   }));
   await storage.directory.put(accounts, links);
   const brokers = accounts.map(({ id, platform }, index) => {

@@ -40,8 +40,8 @@ function fingerprintOf(input: PlanInput, target: Target, pair: Pair | null): Fin
       side,
       initialVolumes: pair === null ? sized : [pair.initialVolume],
       openedFromMs: (openedMs - CLOCK_SLACK_MS) as BrokerMs,
-      // Sent within the age limit, executed within the settle time.
-      openedToMs: (openedMs + link.settings.ageLimitMs + limits.settleMs + CLOCK_SLACK_MS) as BrokerMs,
+      // Sent while it was fresh or to be opened late, executed within the settle time.
+      openedToMs: (openedMs + Math.max(link.settings.ageLimitMs, link.settings.lateOpenMs) + limits.settleMs + CLOCK_SLACK_MS) as BrokerMs,
       openPrice: rescalePoints(openPrice, digits, spec.digits),
       tolerancePoints: link.settings.slippagePoints,
     },

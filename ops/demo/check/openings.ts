@@ -93,7 +93,8 @@ function openedTooOld(copy: Copy): string[] {
   const { follower, master, lives, patience } = copy;
   const openedAtMs = master.position?.opened.atMs;
   if (openedAtMs === undefined) return [];
-  const limitMs = follower.link.settings.ageLimitMs;
+  const { ageLimitMs, lateOpenMs } = follower.link.settings;
+  const limitMs = Math.max(ageLimitMs, lateOpenMs);
   const old = lives.filter((life) => life.pending === null && askedFor(copy, life).atMs > openedAtMs + limitMs + patience.graceMs);
   return old.map((life) => `${tradeText(master)}: copied as ${tradeText(life)}, expected an opening within ${limitMs} ms`);
 }

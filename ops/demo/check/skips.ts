@@ -60,7 +60,7 @@ const tooOld: Doubt = ({ follower, master: { position }, openingPatience }) => {
   if (position === null) return "it was never opened";
   const { atMs } = position.opened;
   const actedMs = openingPatience.dueMs(atMs) - atMs;
-  return doubt(openingPatience.wasKept(atMs) && actedMs > follower.link.settings.ageLimitMs, `it could be opened within ${Math.round(actedMs)} ms`);
+  return doubt(openingPatience.wasKept(atMs) && actedMs > follower.link.settings.lateOpenMs, `it could be opened within ${Math.round(actedMs)} ms`);
 };
 
 /** An order is dropped only where something was in the way. */

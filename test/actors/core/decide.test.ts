@@ -62,11 +62,15 @@ describe("a position without a copy", () => {
     ["own_tag", { target: held({ comment: "mc77[sl]" }) }],
     ["symbol_unknown", { market: market({ spec: null, quote: null }) }],
     ["no_quote", { market: market({ quote: null }) }],
-    ["too_old", { opening: { late: false, ageMs: 10_001 } }],
+    ["too_old", { opening: { late: true, ageMs: 120_001 } }],
     ["volume_below_minimum", { target: held({ volume: lots(0.001) }) }],
     ["volume_above_maximum", { target: held({ volume: lots(101) }), link: link({ aboveMaximum: "skip" }) }],
     ["price_moved", { market: market({ quote: quote(110_000, 110_051) }) }],
     ["late_open_price_moved", { market: market({ quote: quote(110_000, 110_051) }), opening: { late: true, ageMs: 0 } }],
+    // A tick that is read too late is a late open.
+    ["late_open_price_moved", { market: market({ quote: quote(110_000, 110_051) }), opening: { late: false, ageMs: 10_001 } }],
+    ["too_old", { opening: { late: false, ageMs: 10_001 }, link: link({ lateOpenMs: 10_000 }) }],
+    ["too_old", { opening: { late: true, ageMs: 1 }, link: link({ lateOpenMs: 0 }) }],
   ];
   for (const [reason, input] of skips) test(`is skipped as ${reason}`, () => assert.equal(reasonOf(input), reason));
 

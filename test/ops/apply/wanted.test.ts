@@ -65,6 +65,7 @@ aboveMaximum: skip
 symbols: { masterPrefix: m., masterSuffix: "", followerPrefix: "", followerSuffix: .5, map: { GOLD: XAUUSD@, "1COV": 1COV.x } }
 slippagePoints: 0
 ageLimitMs: 86400000
+lateOpenMs: 0
 copyStops: false
 copyPendings: false`),
       {
@@ -75,6 +76,7 @@ copyPendings: false`),
         symbols: { masterPrefix: "m.", masterSuffix: "", followerPrefix: "", followerSuffix: ".5", map: { GOLD: "XAUUSD@", "1COV": "1COV.x" } },
         slippagePoints: 0,
         ageLimitMs: 86_400_000,
+        lateOpenMs: 0,
         copyStops: false,
         copyPendings: false,
       },
@@ -108,7 +110,7 @@ describe("each fault is told with its line, what was expected and what came", ()
   const cases: readonly (readonly [string, string, string, string])[] = [
     ["an unknown key of an account", "login: 100001", "login: 100001\n    password: hunter2", '7 accounts/m1/password: expected one of id, role, platform, broker, login, credentials, enabled, got the unknown key "password"'],
     ["an unknown key at the top", "accounts:", "account: 3\naccounts:", '1 account: expected one of accounts, links, linkDefaults, got the unknown key "account"'],
-    ["an unknown key of a link", "magic: 7001", "magic: 7001\n    slippage: 3", '14 links/m1-f1/slippage: expected one of id, master, follower, magic, enabled, sizing, belowMinimum, residue, aboveMaximum, symbols, slippagePoints, ageLimitMs, copyStops, copyPendings, got the unknown key "slippage"'],
+    ["an unknown key of a link", "magic: 7001", "magic: 7001\n    slippage: 3", '14 links/m1-f1/slippage: expected one of id, master, follower, magic, enabled, sizing, belowMinimum, residue, aboveMaximum, symbols, slippagePoints, ageLimitMs, lateOpenMs, copyStops, copyPendings, got the unknown key "slippage"'],
     ["a merge key", "magic: 7001", "magic: 7001\n    <<: {}", "14 links/m1-f1/<<: expected one of id"],
     ["a key that is missing", "    magic: 7001\n", "", "10 links/m1-f1: expected magic, got nothing of that name"],
     ["a key without a value", "login: 100001", "login:", "6 accounts/m1/login: expected a whole number from 0 to 999999999999999, got nothing"],

@@ -158,7 +158,7 @@ export class HonestCopier implements Copier {
       if (symbol === null) this.#skip(follower, position, "symbol_unknown");
       else if (volume === 0) this.#skip(follower, position, "volume_below_minimum");
       else if (isGone) this.#skip(follower, position, "gone_before_copy");
-      else if (isLate && this.#theatre.nowMs - position.openTimeMs > follower.link.settings.ageLimitMs) this.#skip(follower, position, "too_old");
+      else if (isLate && this.#theatre.nowMs - position.openTimeMs > follower.link.settings.lateOpenMs) this.#skip(follower, position, "too_old");
       else if (against > follower.link.settings.slippagePoints) this.#skip(follower, position, isLate ? "late_open_price_moved" : "price_moved");
       else {
         const trade = { symbol: symbol.symbol, volume: volume as VolumeUnits, stopLoss: null, takeProfit: null, ...tagOf(follower, position.ticket) };

@@ -26,6 +26,8 @@ export const points = (value: number): Points => value as Points;
 export const GRACE_MS = 500;
 /** Of the copier, after an order of unknown outcome. */
 export const SETTLE_MS = 3_000;
+/** Shorter than the copier's own, as the settle time is: what is too old comes to be so in ten seconds. */
+const LATE_OPEN_MS = 10_000;
 /** How long the network and the copier take. */
 const LATENCY_MS = 20;
 
@@ -52,7 +54,7 @@ export class Theatre {
 
   constructor(statement: Statement, cast: Cast) {
     this.statement = statement;
-    this.cast = cast;
+    this.cast = { ...cast, followers: cast.followers.map((follower) => ({ ...follower, link: { ...follower.link, settings: { ...follower.link.settings, lateOpenMs: LATE_OPEN_MS } } })) };
     const nowMs = (): BrokerMs => this.nowMs as BrokerMs;
     this.#log = new BrokerLog([this.sink], nowMs);
     const accounts = [cast.master, ...cast.followers.map(({ broker }) => broker)];
