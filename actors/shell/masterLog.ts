@@ -19,6 +19,7 @@ import type { Book, Tick, TickBody } from "../../protocol/ticks.ts";
 import { partitionOf } from "../../protocol/topics.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import type { MasterState } from "../core/masterState.ts";
+import { tickDetail } from "../core/tickDetail.ts";
 import type { Counter } from "./counter.ts";
 
 export interface MasterLogOptions {
@@ -61,11 +62,13 @@ export class MasterLog {
   }
 
   tick(body: TickBody, occurredAtMs: BrokerMs, callbackAtMs: WallMs): void {
-    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, logger, metrics } = this.#options;
+    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, logger, metrics, journal } = this.#options;
     const isAlive = body.kind === "alive";
     const seq = (isAlive ? seqs.last : seqs.next()) as Seq;
     if (!isOpen()) {
-      if (!isAlive) metrics.count("ticks_fenced");
+      if (isAlive) return;
+      metrics.count("ticks_fenced");
+      journal.note({ account: master, epoch }, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result: "fenced" });
       return; // 1
     }
     const tick: Tick = { master, epoch, seq, occurredAtMs, brokerNowMs: brokerNowMs() ?? occurredAtMs, callbackAtMs, body };
@@ -76,7 +79,9 @@ export class MasterLog {
       this.#bookSoon();
     });
     if (result !== "accepted") logger.error({ master, seq, result }, "tick not taken by the log: the next book closes the gap");
-    if (!isAlive) this.#bookSoon();
+    if (isAlive) return;
+    journal.note({ account: master, epoch }, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result });
+    this.#bookSoon();
   }
 
   /** The state has something that no tick said: it takes a seq of its own, so that readers see the hole and wait for this book. */
@@ -92,7 +97,7 @@ export class MasterLog {
   #book(): void {
     this.#bookTimer?.cancel();
     this.#bookTimer = null;
-    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, state, logger } = this.#options;
+    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, state, logger, journal } = this.#options;
     if (!isOpen()) return; // The lift brings one.
     const { positions, pendings } = state();
     const book: Book = { master, epoch, seq: seqs.last as Seq, brokerNowMs: brokerNowMs() ?? (0 as BrokerMs), positions: [...positions.values()], pendings: [...pendings.values()] };
@@ -103,6 +108,7 @@ export class MasterLog {
     const record = { topic: topics.books, partition: this.#partition, key: this.#key(epoch), value: encode(BOOK, book) };
     const result = producer.append(record, (error) => (error === null ? this.#clean() : lost(error.message)));
     if (result !== "accepted") lost(result);
+    journal.note({ account: master, epoch }, "book", { seq: book.seq, positions: book.positions.length, pendings: book.pendings.length, result });
   }
 
   /** Invariant 3. One that is lost is the next owner's to say. */

@@ -13,8 +13,10 @@ import type { Batch, EventLog, LogRecord, Subscription } from "../../protocol/po
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { Book, Tick } from "../../protocol/ticks.ts";
+import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import { messageOf } from "../../protocol/errors.ts";
 import { StartBooks } from "./startBooks.ts";
+import { tickDetail } from "../core/tickDetail.ts";
 import { foldBook, foldTick, newFold, type ClockReading, type FoldStep, type MasterFold } from "../core/masterFold.ts";
 
 export interface TickReaderOptions {
@@ -131,17 +133,19 @@ export class TickReader {
 
   #onTickRecord(record: LogRecord, readAtMs: number): void {
     const tick = this.#decode(TICK, record);
-    if (tick === null) return this.#unsynced(record.key as AccountId);
+    if (tick === null) return this.#unsynced(record.key as AccountId, "a tick that cannot be read");
     const followed = this.#followed(tick.master);
-    const wasSynced = followed.fold.synced;
-    const step = foldTick(followed.fold, tick, readAtMs);
+    const before = followed.fold;
+    const step = foldTick(before, tick, readAtMs);
     followed.fold = step.fold;
     if (tick.body.kind === "alive" && step.verdict === "folded") this.#options.handlers.onAlive(tick.master, { brokerMs: tick.brokerNowMs, atMs: readAtMs });
-    if (step.verdict === "stale") this.#options.metrics.count("ticks_stale");
-    if (step.verdict === "gap") this.#options.metrics.count("ticks_gap");
+    if (step.verdict === "stale" || step.verdict === "gap") {
+      this.#options.metrics.count(step.verdict === "stale" ? "ticks_stale" : "ticks_gap");
+      this.#tell(tick, step.verdict, { ...tickDetail(tick.seq, tick.body), knownEpoch: before.epoch, knownSeq: before.seq });
+    }
     if (step.replaced) return this.#replaced(followed, tick.master, step);
     for (const fresh of step.fresh) this.#options.handlers.onTick(fresh, readAtMs);
-    if (wasSynced && !step.fold.synced) {
+    if (before.synced && !step.fold.synced) {
       this.#options.handlers.onUnsynced(tick.master);
       // The book that closes the hole may have come before the tick that showed it.
       if (followed.held !== null) this.#takeBook(followed, followed.held, false);
@@ -176,14 +180,18 @@ export class TickReader {
     followed.held = null;
     followed.timer?.cancel();
     followed.timer = null;
+    const { epoch, seq, positions, pendings } = step.fold;
+    this.#tell({ master, epoch }, "refolded", { seq, positions: positions.size, pendings: pendings.size, waiting: step.fresh.length });
     // The fold holds the fresh ticks already; followers reconcile against it as a whole.
     this.#options.handlers.onBook(master, step.fold);
     const readAtMs = this.#options.clock.monotonicMs();
     for (const tick of step.fresh) this.#options.handlers.onTick(tick, readAtMs);
   }
 
-  #unsynced(master: AccountId): void {
+  #unsynced(master: AccountId, why: string): void {
     const followed = this.#followed(master);
+    const { epoch, seq } = followed.fold;
+    this.#tell({ master, epoch }, "gap", { why, knownEpoch: epoch, knownSeq: seq });
     followed.fold = { ...followed.fold, synced: false };
     this.#options.handlers.onUnsynced(master);
   }
@@ -191,7 +199,11 @@ export class TickReader {
   #onLogGap(topic: string): void {
     this.#options.logger.error({ topic }, "records were lost to retention: every master waits for its next book");
     this.#options.metrics.count("ticks_gap");
-    for (const master of this.#masters.keys()) this.#unsynced(master);
+    for (const master of this.#masters.keys()) this.#unsynced(master, "retention took ticks before they were read");
+  }
+
+  #tell({ master, epoch }: Pick<Tick, "master" | "epoch">, event: TimelineEvent, detail: TimelineDetail): void {
+    this.#options.journal.note({ account: master, epoch }, event, detail);
   }
 
   #followed(master: AccountId): Followed {
