@@ -29,7 +29,7 @@ export interface RegistryConnections {
   readonly claims: Database;
 }
 
-/** @param timeline how this server tells its timeline (timeline.ts) */
+/** @param timeline how this server tells its timeline (server.ts) */
 export function postgresRegistry({ renewals, claims }: RegistryConnections, cell: CellId, timeline: string): Registry {
   const [renew, claim, take] = [renewSql(timeline), claimSql(timeline), takeSql(timeline)];
   return {

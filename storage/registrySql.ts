@@ -1,7 +1,7 @@
 // Owns the statements of the Registry. Each is one statement on the database's clock; registry.ts
 // says what they promise together, and its numbers are cited here.
 //
-// `timeline` is how this server tells its timeline (timeline.ts), as an expression.
+// `timeline` is how this server tells its timeline (server.ts), as an expression.
 
 /**
  * `spread`: one row for each platform of each node that is live and accepting, with its share. The

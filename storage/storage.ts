@@ -10,7 +10,7 @@ import { migrate } from "./migrate.ts";
 import { postgresOverview } from "./overview.ts";
 import { postgresPairStore } from "./pairStore.ts";
 import { postgresRegistry } from "./registry.ts";
-import { timelineExpression } from "./timeline.ts";
+import { timelineExpression, warnOfStandbys } from "./server.ts";
 
 /** Everything of one cell. */
 export interface Storage {
@@ -41,10 +41,12 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const shared = openDatabase({ ...options, applicationName: name });
   const renewals = openDatabase({ ...options, applicationName: `${name} leases`, maxConnections: 1 });
   const claims = openDatabase({ ...options, applicationName: `${name} claims`, maxConnections: 1 });
-  const timeline = await timelineExpression(claims).catch(async (error: unknown) => {
-    await claims.close();
-    throw error;
-  });
+  const timeline = await warnOfStandbys(claims, options.logger)
+    .then(() => timelineExpression(claims))
+    .catch(async (error: unknown) => {
+      await claims.close();
+      throw error;
+    });
   return {
     registry: postgresRegistry({ renewals, claims }, options.cell, timeline),
     directory: postgresDirectory(shared, options.cell),

@@ -100,7 +100,7 @@ async function outcome(options: ParentOptions, child: ChildProcess, watch: Signa
 }
 
 /** Loaded while the child lives: what ends a lease must not depend on what lies on the disk by then. */
-const loadRegistry = async () => ({ ...(await import("../../storage/database.ts")), ...(await import("../../storage/registry.ts")), ...(await import("../../storage/timeline.ts")) });
+const loadRegistry = async () => ({ ...(await import("../../storage/database.ts")), ...(await import("../../storage/registry.ts")), ...(await import("../../storage/server.ts")) });
 
 async function freeAccounts({ resolved: { config }, clock, logger }: ParentOptions, loading: ReturnType<typeof loadRegistry>, url: string, me: Identity, giveUp: AbortSignal): Promise<boolean> {
   try {

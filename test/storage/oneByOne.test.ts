@@ -13,7 +13,7 @@ import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import { postgresOverview } from "../../storage/overview.ts";
 import { postgresPairStore } from "../../storage/pairStore.ts";
 import { postgresRegistry } from "../../storage/registry.ts";
-import { NOT_TOLD } from "../../storage/timeline.ts";
+import { NOT_TOLD } from "../../storage/server.ts";
 import { adopted, FOLLOWER, freshCell, linkedStorage, pairEvent } from "../contract/storageFixture.ts";
 import { FakeScheduler } from "../sim/scheduler.ts";
 import { execute } from "../support/postgres.ts";

@@ -3,9 +3,6 @@
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import pg from "pg";
-import type { Queryable } from "../../storage/database.ts";
-import { openStorage } from "../../storage/storage.ts";
 import { STEADY } from "../../actors/core/leaseProfile.ts";
 import { SharedGate } from "../../actors/executor/sharedGate.ts";
 import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
@@ -15,8 +12,8 @@ import type { Registry } from "../../protocol/ports/storage.ts";
 import { CountingMetrics } from "../sim/cell.ts";
 import { FakeScheduler } from "../sim/scheduler.ts";
 import { silent } from "../support/silent.ts";
-import { claiming, freshCell, me, MASTER, renewing, REPORT } from "../contract/storageFixture.ts";
-import { eventually, execute, freshDatabase } from "../support/postgres.ts";
+import { claiming, me, MASTER, renewing, REPORT } from "../contract/storageFixture.ts";
+import { eventually, execute } from "../support/postgres.ts";
 import { heldUpStatements, session, waiting } from "./heldUp.ts";
 import { migratedDatabase, postgresFixture } from "./postgresStorage.ts";
 
