@@ -13,6 +13,9 @@ export const tickGroup = (cell: CellId, node: NodeId, boot: BootId): string => `
 /** All writers of a cell share one group. */
 export const writersGroup = (cell: CellId): string => `lockstep.${cell}.writers`;
 
+/** Of one postmortem, deleted afterwards. */
+export const postmortemGroup = (cell: CellId, id: string): string => `lockstep.${cell}.postmortem.${id}`;
+
 /** What a cell gets whose first node asks for no other: the writers of a small cell, with room to grow. */
 export const DEFAULT_PARTITIONS = 16;
 export const MAX_PARTITIONS = 10_000;

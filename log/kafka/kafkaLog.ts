@@ -46,6 +46,11 @@ export class KafkaLog implements EventLog {
     return this.#questions.bounds(topic);
   }
 
+  async since(topic: string, wallMs: number): Promise<readonly Position[]> {
+    this.#refuseUnlessOpen();
+    return this.#questions.since(topic, wallMs);
+  }
+
   async committed(group: string, topic: string): Promise<readonly Position[]> {
     this.#refuseUnlessOpen();
     return this.#questions.committed(group, topic);

@@ -39,6 +39,12 @@ export class Questions {
     return offsets.map(({ partition, low, high }) => ({ partition, start: Number(low), end: Number(high) })).sort((a, b) => a.partition - b.partition);
   }
 
+  async since(topic: string, wallMs: number): Promise<readonly Position[]> {
+    await this.partitionsOf(topic);
+    const offsets = await this.#admin.ask(`topic ${topic}`, (admin) => admin.fetchTopicOffsetsByTimestamp(topic, Math.floor(wallMs)));
+    return offsets.map(({ partition, offset }) => ({ topic, partition, offset: Number(offset) })).sort((a, b) => a.partition - b.partition);
+  }
+
   async committed(group: string, topic: string): Promise<readonly Position[]> {
     await this.partitionsOf(topic);
     const [found] = await this.#admin.ask(`group ${group}`, (admin) => admin.fetchOffsets({ groupId: group, topics: [topic] }));

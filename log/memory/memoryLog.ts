@@ -44,6 +44,10 @@ export class MemoryLog implements EventLog {
     return this.#ask(() => this.store.partitionsOf(topic).map((partition) => partition.bounds()));
   }
 
+  since(topic: string, wallMs: number): Promise<readonly Position[]> {
+    return this.#ask(() => this.store.partitionsOf(topic).map((partition) => ({ topic, partition: partition.index, offset: partition.since(wallMs) })));
+  }
+
   committed(group: string, topic: string): Promise<readonly Position[]> {
     return this.#ask(() => this.store.findGroup(group)?.committed(topic) ?? []);
   }

@@ -77,6 +77,11 @@ export class Partition {
     return this.#records.slice(first, after);
   }
 
+  /** The first record made at that time or later. */
+  since(wallMs: number): number {
+    return this.#records.find((record) => record.timestampMs >= wallMs)?.offset ?? this.#end;
+  }
+
   /** Lets go what is older than the topic's retention. */
   expire(nowMs: number): void {
     const { retentionMs } = this.spec;

@@ -99,6 +99,8 @@ export interface EventLog {
   /** Creates what is missing; refuses (LockstepError `configuration`) what differs, naming expected and found. */
   ensureTopics(specs: readonly TopicSpec[]): Promise<void>;
   bounds(topic: string): Promise<readonly PartitionBounds[]>;
+  /** In each partition the first record that was made at `wallMs` or later; the partition's end where there is none. */
+  since(topic: string, wallMs: number): Promise<readonly Position[]>;
   /** Where a group stands; partitions it never committed are not in it. */
   committed(group: string, topic: string): Promise<readonly Position[]>;
   producer(options: ProducerOptions): Producer;

@@ -66,6 +66,25 @@ export function topicCases(test: DeclareCase): void {
     assert.deepEqual((await c.log.bounds(topic))[0], { partition: 0, start: 3, end: 5 });
   });
 
+  test("a time has its first record in each partition, or the end where none is that young", async (c) => {
+    const topic = await c.topic();
+    await c.write(topic, 1, numbered("r", 3));
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: [{ topic, partition: 0, offset: 0 }, { topic, partition: 1, offset: 0 }] });
+    await c.eventually("the first records", () => read.records.length === 3);
+    const [first, , last] = read.records.map(({ timestampMs }) => timestampMs);
+    assert.ok(first !== undefined && last !== undefined);
+    const offsets = async (wallMs: number) => (await c.log.since(topic, wallMs)).map(({ partition, offset }) => [partition, offset]);
+    assert.deepEqual(await offsets(first - 1_000), [[0, 0], [1, 0]]);
+    assert.deepEqual(await offsets(first), [[0, 0], [1, 0]]);
+    assert.deepEqual(await offsets(last + 1), [[0, 0], [1, 3]]);
+    await c.eventually("a later time", () => Date.now() > last + 1);
+    await c.write(topic, 1, ["late"]);
+    assert.deepEqual(await offsets(last + 1), [[0, 0], [1, 3]]);
+    await c.eventually("the late record", () => read.records.length === 4);
+    assert.deepEqual(await offsets((read.records[3]?.timestampMs ?? 0) + 1), [[0, 0], [1, 4]]);
+    await read.stop();
+  });
+
   test("a topic that does not exist has no bounds and no readers", async (c) => {
     const { name } = c.spec();
     await assert.rejects(c.log.bounds(name), { code: "configuration" });
