@@ -4,6 +4,8 @@
 //    many as the connections allow.
 // 2. Pushes go to the session alone (pushes.ts).
 // 3. After `close` nothing is left: no socket, no timer, and the log is written.
+// 4. A server that is down is one under a restart: whoever comes is reset at once, and what is open, what
+//    happened and what is still to happen late is kept. The port stays its own.
 
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
@@ -70,6 +72,7 @@ export class BrokerServer {
     isMute: (account) => this.#halfOpen.isMute(account),
   };
   #connectionCount = 0;
+  #isDown = false;
 
   /** @throws LockstepError `configuration` for instruments or accounts that do not fit together */
   constructor(options: BrokerServerOptions) {
@@ -118,6 +121,17 @@ export class BrokerServer {
     this.log.close();
   }
 
+  /** Ends every connection and takes no more until `up` (4). */
+  down(): void {
+    this.#isDown = true;
+    for (const connection of this.#connections) connection.cut("server restarts");
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  up(): void {
+    this.#isDown = false;
+  }
+
   /**
    * The hand of the person at an account's terminal.
    * @throws LockstepError `invalid_value` for an account this broker does not have
@@ -160,6 +174,10 @@ export class BrokerServer {
   }
 
   #accept(socket: Socket): void {
+    if (this.#isDown) {
+      socket.on("error", () => undefined);
+      return void socket.resetAndDestroy(); // 4
+    }
     this.#connectionCount += 1;
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));

@@ -46,6 +46,7 @@ export interface ClusterOptions {
   readonly interrupt: AbortSignal;
 }
 
+const CELLS = "lockstep-cluster-";
 const PARTITIONS = 8;
 /** So far apart masters begin: what they do at once, real ones do not. */
 const STAGGER_MS = 150;
@@ -84,7 +85,7 @@ class Cluster {
     const { plan, statement, folder, run, env, clock, logger } = this.#options;
     const partitions = Math.max(PARTITIONS, plan.nodes + 1);
     // Not left alone half way: what it has begun is to be ended.
-    const ground = await openGround({ run, partitions, env, clock, logger }, this.#ends);
+    const ground = await openGround({ cells: CELLS, run, keepsRows: true, partitions, env, clock, logger }, this.#ends);
     this.#picture = new Picture(this.#options.stream, ground.cell, clock);
     this.#show("starting", 0, null);
 

@@ -24,6 +24,10 @@ export interface FleetOptions {
   readonly folder: string;
   readonly env: Environment;
   readonly clock: Clock;
+  /** Over the settings that every node here has. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  /** What one node has in its environment besides. */
+  readonly environmentOf?: (node: string) => Readonly<Record<string, string>>;
 }
 
 const TOKEN_VARIABLE = "LOCKSTEP_SECRET_CLUSTER_TOKEN";
@@ -48,12 +52,18 @@ export class Fleet {
     return this.#runs;
   }
 
+  /** The last of each name. */
+  get newest(): readonly NodeRun[] {
+    return [...new Map(this.#runs.map((run) => [run.name, run])).values()];
+  }
+
+  /** A name may be started again: another boot, whose log goes on in the same file. */
   start(name: string): NodeRun {
     const { folder, clock } = this.#options;
-    const run = new NodeRun({ name, settings: this.#settings(), env: this.#environment(), logFile: join(folder, `${name}.log`), clock });
+    const run = new NodeRun({ name, settings: this.#settings(), env: this.#environment(name), logFile: join(folder, `${name}.log`), clock });
     this.#runs.push(run);
     void run.ended.then((code) => {
-      if (!run.told) this.#wrong.push(ended(name, `ended by itself with exit code ${code}`));
+      if (!run.told && !run.isStruck) this.#wrong.push(ended(name, `ended by itself with exit code ${code}`));
     });
     return run;
   }
@@ -63,7 +73,7 @@ export class Fleet {
     if (run.exitCode !== null) return;
     await this.#readOwnTimes(run);
     const code = await run.drain();
-    if (code === 0) return;
+    if (code === 0 || run.isStruck) return;
     this.#wrong.push(ended(run.name, code === null ? "did not end when it was told to, and was killed" : `was told to end and did with exit code ${code}`));
   }
 
@@ -92,7 +102,7 @@ export class Fleet {
   }
 
   #settings(): string[] {
-    const { cell, partitions, followers } = this.#options;
+    const { cell, partitions, followers, settings: own = {} } = this.#options;
     const settings: Readonly<Record<string, string | number>> = {
       cell,
       partitions,
@@ -101,6 +111,7 @@ export class Fleet {
       "broker-timeout-ms": CALL_MS,
       "http-port": 0,
       "http-token": `env:${TOKEN_VARIABLE}`,
+      ...own,
     };
     return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   }
@@ -109,11 +120,11 @@ export class Fleet {
    * Ours, without settings that were meant for other nodes. Servers of this machine are not named: then each node has its
    * part in them, and whoever is the last to end, however the others did, stops them.
    */
-  #environment(): NodeJS.ProcessEnv {
-    const { env, password, token } = this.#options;
+  #environment(node: string): NodeJS.ProcessEnv {
+    const { env, password, token, environmentOf } = this.#options;
     const isOurs = (name: string): boolean => !name.startsWith("LOCKSTEP_") || name === "LOCKSTEP_STATE_DIR" || name.startsWith("LOCKSTEP_TEST_");
     const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => isOurs(name)));
-    return { ...inherited, [PASSWORD_VARIABLE]: password, [TOKEN_VARIABLE]: token };
+    return { ...inherited, [PASSWORD_VARIABLE]: password, [TOKEN_VARIABLE]: token, ...environmentOf?.(node) };
   }
 }
 

@@ -1,7 +1,7 @@
 // Owns what a cluster stands on: a real database with a cell of its own, a real Kafka, and that nothing of
 // the cell is left in Kafka afterwards.
 //
-// 1. The rows stay for a day, for whoever wants to look at them; topics and groups go at once.
+// 1. Topics and groups go at once. The rows of a cluster stay for a day, for whoever wants to look at them.
 
 import { GroupView } from "../../log/kafka/groupView.ts";
 import { KafkaLog } from "../../log/kafka/kafkaLog.ts";
@@ -10,7 +10,7 @@ import { messageOf } from "../../protocol/errors.ts";
 import { cellId, type CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
-import { forgetCells } from "../../storage/oldCells.ts";
+import { forgetCell, forgetCells } from "../../storage/oldCells.ts";
 import { openStorage, type Storage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
 import type { Ends } from "../ends.ts";
@@ -19,7 +19,11 @@ import { resolveKafka } from "../kafka/resolve.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 
 export interface GroundOptions {
+  /** Before the run's name: what cells of this kind are called. */
+  readonly cells: string;
   readonly run: string;
+  /** Whether the cell's rows are kept for a day. */
+  readonly keepsRows: boolean;
   readonly partitions: number;
   readonly env: Environment;
   readonly clock: Clock;
@@ -31,20 +35,23 @@ export interface Ground {
   readonly storage: Storage;
   readonly log: KafkaLog;
   readonly groups: GroupView;
+  /** Where both are. */
+  readonly databaseUrl: string;
+  readonly brokers: readonly string[];
 }
 
-const CELLS = "lockstep-cluster-";
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 
 /** What it opens is ended through `ends`. @throws LockstepError `configuration`, `unreachable`, `database_busy`, `database_fault` */
-export async function openGround({ run, partitions, env, clock, logger }: GroundOptions, ends: Ends): Promise<Ground> {
-  const cell = cellId(`${CELLS}${run}`);
+export async function openGround({ cells, run, keepsRows, partitions, env, clock, logger }: GroundOptions, ends: Ends): Promise<Ground> {
+  const cell = cellId(`${cells}${run}`);
   const database = await resolveDatabase({ env, logger, clock });
   ends.add(() => database.stop());
   const connections = { url: database.url, logger, maxConnections: 4, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
   const storage = await openStorage({ ...connections, cell });
+  if (!keepsRows) ends.add(() => forgetCell({ ...connections, cell }));
   ends.add(() => storage.close());
-  await forgetCells(connections, CELLS, FORGOTTEN_AFTER_MS); // 1
+  await forgetCells(connections, cells, FORGOTTEN_AFTER_MS); // 1
   await storage.directory.partitions(partitions);
   const kafka = await resolveKafka({ env, logger, clock });
   ends.add(() => kafka.stop());
@@ -54,5 +61,5 @@ export async function openGround({ run, partitions, env, clock, logger }: Ground
   const groups = new GroupView(client);
   ends.add(() => groups.close());
   ends.add(() => clearCell({ cell, partitions, log, groups, clock }).catch((error: unknown) => logger.warn({ cell, error: messageOf(error) }, "what the cell has in Kafka was not taken away"))); // 1
-  return { cell, storage, log, groups };
+  return { cell, storage, log, groups, databaseUrl: database.url, brokers: kafka.brokers };
 }

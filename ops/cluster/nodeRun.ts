@@ -1,16 +1,21 @@
-// Owns one node of the cluster as its processes: started as a user would, told to end, ended for certain.
+// Owns one node of the cluster as its processes: started as a user would, told to end, struck, ended for certain.
 //
 // 1. It is a process group of its own: a terminal's ctrl-C reaches it through us alone, and what does not
 //    end in time is ended whole, parent and child.
 // 2. It has a channel to us and says nothing on it: when we are gone, whatever ended us, it ends.
 // 3. All it says goes into one file.
+// 4. Struck, it may end as it likes: that is what was done to it. Frozen, it is thawed when we are gone, whatever
+//    ended us: a stopped process hears nothing of (2).
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
+import { LockstepError } from "../../protocol/errors.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import { pause } from "../../protocol/waiting.ts";
 import { COMMAND, exitCodeOfChild } from "../launch.ts";
+import { onceWeAreGone } from "../local/lastWill.ts";
+import { childrenOf, signalIfAlive } from "../local/processes.ts";
 
 export interface NodeRunOptions {
   readonly name: string;
@@ -36,6 +41,8 @@ export class NodeRun {
   #out = "";
   #exitCode: number | null = null;
   #told = false;
+  #struck = false;
+  #thaw: (() => void) | null = null;
   /** The parent has ended and its child has not. */
   #leftChild = false;
 
@@ -72,6 +79,45 @@ export class NodeRun {
     return this.#told;
   }
 
+  /** Something was done to it, or to what it needs, after which it may end (4). */
+  get isStruck(): boolean {
+    return this.#struck;
+  }
+
+  markStruck(): void {
+    this.#struck = true;
+  }
+
+  /** Kills the node itself: its parent lives and reaps it. @throws LockstepError `stopped` when it has none */
+  async killChild(): Promise<void> {
+    const { pid } = this.#child;
+    const [child] = pid === undefined ? [] : await childrenOf(pid);
+    if (child === undefined) throw new LockstepError("stopped", `node ${this.name} has no process that could be killed`);
+    this.#struck = true;
+    signalIfAlive(child, "SIGKILL");
+  }
+
+  /** Parent and child in the same instant, as when their machine dies. */
+  killBoth(): void {
+    this.#struck = true;
+    this.#signalGroup("SIGKILL");
+  }
+
+  /** Parent and child; resolves once both stand still and would be thawed by our end. */
+  async freeze(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#exitCode !== null) throw new LockstepError("stopped", `node ${this.name} has ended`);
+    this.#struck = true;
+    this.#thaw = await onceWeAreGone(`kill -CONT -- -${pid}`);
+    this.#signalGroup("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#signalGroup("SIGCONT");
+    this.#thaw?.();
+    this.#thaw = null;
+  }
+
   /** Ends in order; resolves with the exit code, null when it had to be killed. */
   async drain(): Promise<number | null> {
     this.#tell("SIGTERM");
@@ -80,6 +126,7 @@ export class NodeRun {
 
   /** Ends soon, in order if it can. */
   async end(): Promise<void> {
+    this.thaw();
     this.#tell("SIGTERM");
     if (!(await this.#endsWithin(HURRIED_LIMIT_MS))) await this.#kill();
     while (this.#leftChild && this.#signalGroup("SIGKILL")) await pause(this.#clock, LEFT_POLL_MS);

@@ -51,7 +51,7 @@ export function kafkaTalk(port: number, { onResponse = () => "pass", onRequest =
 
 /** Puts a stream's pieces together to frames: a length of four bytes, and so many more. */
 function frames(onFrame: (frame: Buffer) => void): (piece: Buffer) => void {
-  let waiting = Buffer.alloc(0);
+  let waiting: Buffer = Buffer.alloc(0);
   return (piece) => {
     waiting = waiting.length === 0 ? piece : Buffer.concat([waiting, piece]);
     while (waiting.length >= LENGTH_BYTES && waiting.length >= LENGTH_BYTES + waiting.readInt32BE(0)) {

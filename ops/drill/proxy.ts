@@ -19,13 +19,13 @@ export interface Address {
 
 /** What is made of the bytes on their way; plain ones go on as they are. */
 export interface Conversation {
-  fromClient(piece: Buffer): void;
-  fromServer(piece: Buffer): void;
+  readonly fromClient: (piece: Buffer) => void;
+  readonly fromServer: (piece: Buffer) => void;
 }
 
 export interface ConversationEnds {
-  toServer(piece: Buffer): void;
-  toClient(piece: Buffer): void;
+  readonly toServer: (piece: Buffer) => void;
+  readonly toClient: (piece: Buffer) => void;
   /** Where the client has connected to. */
   readonly proxyPort: number;
 }

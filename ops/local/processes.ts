@@ -27,6 +27,15 @@ export async function processesWith(word: string): Promise<ReadonlyMap<number, s
   return found;
 }
 
+/** Those that a process has started and that are not reaped yet. */
+export async function childrenOf(pid: number): Promise<readonly number[]> {
+  const text =
+    process.platform === "linux"
+      ? await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
+      : (await promisify(execFile)("pgrep", ["-P", `${pid}`]).catch(() => ({ stdout: "" }))).stdout;
+  return text.split(/\s+/).filter((word) => word !== "").map(Number);
+}
+
 async function allPids(): Promise<number[]> {
   const names = process.platform === "linux" ? await readdir("/proc") : (await promisify(execFile)("ps", ["-A", "-o", "pid="])).stdout.split("\n");
   return names.map(Number).filter((pid) => Number.isInteger(pid) && pid > 0 && pid !== process.pid);

@@ -9,12 +9,33 @@ import type { BrokerMs } from "../../../protocol/units.ts";
 import { Past } from "../../../ops/broker/toldSnapshot.ts";
 import { closeOrder, EURUSD, lots, MT4_ACCOUNT, MT5_ACCOUNT, openOrder, points, SUFFIXED } from "./market.ts";
 import { entriesOf, running, untilLogged } from "./testServer.ts";
-import type { RawClient } from "./rawClient.ts";
+import { RawClient } from "./rawClient.ts";
 
 const LIMIT = { timeout: 20_000 };
 const kinds = (client: RawClient): string[] => client.heard.map(({ t }) => t);
 const changes = (client: RawClient): string[] => client.changes().map(({ kind }) => kind);
 const tickets = ({ positions }: AccountSnapshot): number[] => positions.map(({ ticket }) => ticket);
+
+describe("a server that restarts", LIMIT, () => {
+  test("ends every connection and takes none; what was open and what was to happen late is there when it is up again", async (t) => {
+    const { server, port, session, call, clock, sink } = await running(t, { answerDelayMs: 130 });
+    const [client, caller] = [await session(), await call()];
+    const { ticket } = server.trader(MT4_ACCOUNT).open({ symbol: EURUSD, side: "buy", volume: lots("0.10") });
+    server.faults.arm(MT4_ACCOUNT, { kind: "execute_late", afterMs: 500, answer: "none" });
+    caller.ask(openOrder());
+    const other = await session(2);
+    await untilLogged(sink, "fault", other);
+    server.down();
+    await Promise.all([client, caller, other].map((one) => one.closed()));
+    await assert.rejects(RawClient.loggedIn(port, 1, "one", "session").then((late) => late.ping()), "nobody is let in");
+    server.up();
+    clock.pass(500);
+    const back = await session();
+    assert.equal((await back.snapshot()).positions.length, 2);
+    assert.ok(tickets(await back.snapshot()).includes(ticket as Ticket));
+    assert.deepEqual(entriesOf(sink, "disconnect").map(({ cause }) => cause).slice(0, 3), Array(3).fill("server restarts"));
+  });
+});
 
 describe("half-open connections", LIMIT, () => {
   test("an open session falls silent: no pushes, no answers, no pongs; what it asks is done", async (t) => {
