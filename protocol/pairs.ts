@@ -38,6 +38,7 @@ export interface Pair {
   /** What the broker holds now. */
   readonly stopLoss: Points | null;
   readonly takeProfit: Points | null;
+  /** Why it was not copied, or has ended. On a live one: on whose word its end is under way, where that is a person's. */
   readonly reason: ReasonCode | null;
   readonly detail: ReasonDetail;
   readonly changedAtMs: WallMs;
@@ -47,6 +48,9 @@ export type PairEvent =
   | { readonly kind: "pair"; readonly follower: AccountId; readonly epoch: Epoch; readonly n: number; readonly pair: Pair }
   /** The new owner's marker: what an older epoch says after it is a zombie's. */
   | { readonly kind: "adopted"; readonly follower: AccountId; readonly epoch: Epoch; readonly n: number };
+
+/** A person asked us to close it, and as far as is known it has not ended yet. */
+export const isClosedOnRequest = ({ reason }: Pick<Pair, "reason">): boolean => reason === "closed_on_request";
 
 export const isLive = (status: PairStatus): boolean => status === "Sending" || status === "Open";
 

@@ -27,6 +27,7 @@ export const END_REASONS = {
   take_profit: "the copy's own target",
   stop_out: "the follower's broker closed it for margin",
   manual: "closed by hand on the follower",
+  closed_on_request: "a person had us close it",
   removed: "the copy's pending order ended at the follower's broker",
   part_below_grid: "the rest is below the follower's grid",
 } as const;

@@ -9,7 +9,7 @@
 import type { Answer, Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import type { EndReason, ReasonDetail } from "../../protocol/reasons.ts";
-import { isLive } from "../../protocol/pairs.ts";
+import { isClosedOnRequest, isLive } from "../../protocol/pairs.ts";
 import { chainFrom, chainTo, masterTicketOfComment } from "../../protocol/tags.ts";
 import type { AccountChange, CloseReason, PendingOrder, Position } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
@@ -43,10 +43,10 @@ export function afterExecution(pair: Pair, order: Order, answer: Executed, sent:
       };
     case "close":
       if (pair.followerTicket !== order.ticket) return { ...changed, masterVolume: sent.masterVolume };
-      if (leavesNothing(order, answer)) return end(changed, sent.masterVolume === NO_VOLUME ? "master_closed" : "part_below_grid", {});
+      if (leavesNothing(order, answer)) return end(changed, isClosedOnRequest(sent) ? "closed_on_request" : sent.masterVolume === NO_VOLUME ? "master_closed" : "part_below_grid", {});
       // MetaTrader 4 without the new ticket: nothing is known of the rest until it is looked for.
-      if (answer.ticket === null) return pair;
-      return { ...changed, masterVolume: sent.masterVolume, followerTicket: answer.ticket, volume: pair.volume === sent.volume ? ((pair.volume - answer.volume) as VolumeUnits) : pair.volume };
+      if (answer.ticket === null) return notOnRequest(pair);
+      return { ...notOnRequest(changed), masterVolume: sent.masterVolume, followerTicket: answer.ticket, volume: pair.volume === sent.volume ? ((pair.volume - answer.volume) as VolumeUnits) : pair.volume };
     case "modify":
       return pair.followerTicket === order.ticket ? { ...changed, stopLoss: order.stopLoss, takeProfit: order.takeProfit } : changed;
     case "change":
@@ -64,7 +64,10 @@ export const leavesNothing = (order: Extract<Order, { kind: "close" }>, answer: 
 /** Whether an order ends its copy, as far as it is executed. */
 export const endsCopy = (order: Order | null): boolean => order?.kind === "cancel" || (order?.kind === "close" && !order.part);
 
-export type OwnEnding = Extract<EndReason, "master_closed" | "part_below_grid">;
+/** The pair once what a person asked for is known to leave it standing, or was not sent at all. */
+export const notOnRequest = (pair: Pair): Pair => (isLive(pair.status) && isClosedOnRequest(pair) ? { ...pair, reason: null } : pair);
+
+export type OwnEnding = Extract<EndReason, "master_closed" | "part_below_grid" | "closed_on_request">;
 
 /** What a copy's end is called while `flight` is under way and the master holds `target` (null: not known); null when it is not our doing. */
 export function ownEnding(flight: Order | null, target: Target | null): OwnEnding | null {
@@ -127,7 +130,7 @@ export function afterChange(pair: Pair, change: AccountChange, ours: OwnEnding |
       const { position, reason } = change.closed;
       // Invariant 3: only a part; the rest is reported under its own ticket.
       if (chainTo(position.comment) !== null) return pair;
-      return end(changed, endReason(reason, ours), { followerTicket: position.ticket });
+      return end(changed, endReason(reason, isClosedOnRequest(pair) ? "closed_on_request" : ours), { followerTicket: position.ticket });
     }
     case "pending_placed":
       return adoptedPending(changed, change.pending);

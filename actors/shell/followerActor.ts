@@ -22,6 +22,7 @@ import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerType
 import type { Copy, LinkCopies } from "./linkCopies.ts";
 import { LinkStates } from "./linkStates.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
+import { ManualClose } from "./manualClose.ts";
 import { marketOf } from "./market.ts";
 import { LOOK_AFTER_MS, OrderDesk } from "./orderDesk.ts";
 import { PairLedger } from "./pairLedger.ts";
@@ -33,6 +34,8 @@ const MARKET_MS = 500;
 export class FollowerActor {
   readonly account: Account;
   readonly epoch: Epoch;
+  /** What persons ask of it. */
+  readonly manual: ManualClose;
   readonly #options: FollowerOptions;
   readonly #mailbox: Mailbox<FollowerMessage>;
   readonly #links: LinkStates;
@@ -57,8 +60,8 @@ export class FollowerActor {
       evaluate: (state, copy) => this.#evaluate(state, copy, null),
     });
     this.#links = new LinkStates(options.links);
-    const settlesAtMs = options.clock.monotonicMs() + options.limits.settleMs;
-    for (const row of options.rows) this.#links.remember(row, settlesAtMs);
+    this.manual = new ManualClose({ ...options, links: this.#links, desk: this.#desk, mailbox: this.#mailbox, isConnected: () => this.#connected });
+    for (const row of options.rows) this.#links.remember(row, options.clock.monotonicMs() + options.limits.settleMs);
   }
 
   /** Publishes the marker of this ownership, and connects once the log has it. */
@@ -85,12 +88,10 @@ export class FollowerActor {
   async stop(drain = true): Promise<void> {
     this.#stopping = true;
     this.#reconciler.stop();
-    for (const copy of this.#links.copies()) {
-      copy.pause?.cancel();
-      copy.later?.cancel();
-    }
+    this.#links.cancelTimers();
     if (drain) await this.#desk.drain();
     this.#mailbox.stop();
+    this.manual.stop();
     await this.#options.session.close();
   }
 
@@ -108,9 +109,13 @@ export class FollowerActor {
       case "tick":
         return this.#onTick(message);
       case "answered":
-        return this.#desk.onAnswered(message);
+        this.#desk.onAnswered(message);
+        return this.manual.onAnswered(message);
       case "loose_answered":
-        return this.#desk.onLooseAnswered(message);
+        this.#desk.onLooseAnswered(message);
+        return this.manual.onAnswered(message);
+      case "close_by_hand":
+        return this.manual.onAsked(message);
       case "alive":
         return this.#forMaster(message.master, (state) => state.readMasterClock(message.clock.brokerMs, message.clock.atMs));
       case "session":
@@ -280,10 +285,7 @@ export class FollowerActor {
         return this.#desk.send(state, copy, action.order, action.pair, null);
       case "missing":
         this.#options.metrics.count("copies_missing");
-        return this.#options.logger.error(
-          { follower: this.account.id, masterTicket: copy.masterTicket, followerTicket: action.pair.followerTicket },
-          "copy is neither open nor in the history",
-        );
+        return this.#options.logger.error({ follower: this.account.id, masterTicket: copy.masterTicket, followerTicket: action.pair.followerTicket }, "copy is neither open nor in the history");
       default:
         return unreachable(action);
     }

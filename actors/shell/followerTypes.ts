@@ -18,6 +18,7 @@ import type { Counter } from "./counter.ts";
 import type { EventSink } from "./eventSink.ts";
 import type { LiveTarget } from "../core/decide.ts";
 import type { Copy, LinkCopies } from "./linkCopies.ts";
+import type { CloseByHand } from "./manualClose.ts";
 import type { SnapshotMessage } from "./reconciler.ts";
 
 export interface FollowerOptions {
@@ -90,6 +91,7 @@ export type FollowerMessage =
   | Answered
   | LooseAnswered
   | SnapshotMessage
+  | CloseByHand
   | { readonly kind: "retry"; readonly state: LinkCopies; readonly copy: Copy }
   /** Levels waited for the market. */
   | { readonly kind: "market"; readonly state: LinkCopies; readonly copy: Copy }

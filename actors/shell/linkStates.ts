@@ -29,6 +29,13 @@ export class LinkStates {
     return this.#states.flatMap(({ copies }) => [...copies.values()]);
   }
 
+  cancelTimers(): void {
+    for (const copy of this.copies()) {
+      copy.pause?.cancel();
+      copy.later?.cancel();
+    }
+  }
+
   /** Takes the settings of each, and makes a memory for a new one. Whether anything is other than before. */
   change(links: readonly Link[]): boolean {
     let changed = false;

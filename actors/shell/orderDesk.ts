@@ -5,16 +5,17 @@
 // 2. The gate is asked in the turn of the call. What it refuses, and what is dropped later on the way,
 //    is counted and never queued: only reconcile sends it again.
 // 3. An order of unknown outcome is not sent again before the broker was asked about it.
+// 4. A close that a person asked for is sent once: what comes of it is the person's to know, and to ask again.
 
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Answer, Order } from "../../protocol/orders.ts";
-import type { Pair } from "../../protocol/pairs.ts";
+import { isClosedOnRequest, type Pair } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import { afterRefusal } from "../core/retry.ts";
-import { afterExecution, leavesNothing } from "../core/settle.ts";
+import { afterExecution, leavesNothing, notOnRequest } from "../core/settle.ts";
 import type { Answered, FollowerMessage, LooseAnswered, FollowerOptions, TickTimes } from "./followerTypes.ts";
 import type { Copy, LinkCopies } from "./linkCopies.ts";
 import type { PairLedger } from "./pairLedger.ts";
@@ -42,8 +43,18 @@ export class OrderDesk {
     this.#options = options;
   }
 
+  /** As many orders as may be are under way: the next one would wait. */
+  get full(): boolean {
+    return this.#inFlight >= this.#options.limits.parallelism;
+  }
+
   get idle(): boolean {
     return this.#inFlight === 0 && this.#queue.size === 0;
+  }
+
+  /** Whether this ticket is being ended without a row. */
+  isEnding(ticket: Ticket): boolean {
+    return this.#loose.has(ticket);
   }
 
   /** Drops what waits and resolves when no call is under way. */
@@ -66,6 +77,8 @@ export class OrderDesk {
     copy.flight = order;
     copy.unsent = false;
     if (opens(order)) ledger.set(copy, pair);
+    // On whose word it ends is in the row before the answer, for whoever is the owner then.
+    else if (order.kind === "close" && copy.pair !== null && copy.pair.reason !== pair.reason) ledger.set(copy, { ...copy.pair, reason: pair.reason, changedAtMs: wallNow(clock) });
     this.#tell("order", { ...tradeOf(state, copy), ...order, late: copy.opening === "late", decideMs: times === null ? null : handedAtMs - times.readAtMs });
     void call.then((execution) => {
       // Here, since a mailbox that was stopped hands nothing on: the call is over all the same.
@@ -102,6 +115,7 @@ export class OrderDesk {
     copy.flight = null;
     if (execution.kind === "dropped") {
       copy.unsent = copy.pair?.status === "Sending";
+      if (order.kind === "close" && copy.pair !== null) this.#options.ledger.set(copy, notOnRequest(copy.pair));
       this.#onDropped(state, copy, order, `${execution.cause}: ${execution.detail}`);
     } else {
       this.#tell("answer", { ...tradeOf(state, copy), order: order.kind, ...execution.answer, tookMs: this.#options.clock.monotonicMs() - handedAtMs });
@@ -142,6 +156,7 @@ export class OrderDesk {
         logger.warn({ follower: account.id, order, code: answer.code, text: answer.text }, "order refused");
         return this.#onRefused(state, copy, order, answer);
       case "not_delivered":
+        if (order.kind === "close" && isClosedOnRequest(pair)) return this.#notClosed(copy, pair); // 4
         copy.unsent = pair.status === "Sending";
         copy.opening = null;
         return this.#pauseThenLook(copy, "not delivered");
@@ -160,6 +175,7 @@ export class OrderDesk {
     const { clock, random, ledger, reconciler, tellAnswer } = this.#options;
     const pair = copy.pair;
     if (pair === null) return;
+    if (order.kind === "close" && isClosedOnRequest(pair)) return this.#notClosed(copy, pair); // 4
     if (answer.refusal === "already") return this.#onAlready(copy, order, pair);
     copy.attempts++;
     const retry = afterRefusal(order.kind, answer.refusal, { attempt: copy.attempts, plain: copy.plain }, random.next());
@@ -173,6 +189,12 @@ export class OrderDesk {
     } else copy.refusedLevels = levelsOf(order);
     // The broker does not know what we want to end, or we do not know what it knows.
     if (answer.refusal === "final" && !opens(order)) reconciler.look("refused", LOOK_AFTER_MS);
+  }
+
+  /** Invariant 4; whether it stands at all, the broker is asked. */
+  #notClosed(copy: Copy, pair: Pair): void {
+    this.#options.ledger.set(copy, notOnRequest(pair));
+    this.#options.reconciler.look("not closed on request", LOOK_AFTER_MS);
   }
 
   /** Levels that stand already are as asked; whatever else is so already, the broker's history says why. */

@@ -51,6 +51,9 @@ const ASK_AGAIN_MS = 1_000;
 const STALE_AFTER_MS = 15_000;
 const MAX_ORDERS = 200;
 
+/** From when on a snapshot shows what has ended. */
+export const historyFrom = (session: BrokerSession): BrokerMs => Math.floor((session.brokerNowMs() ?? HISTORY_MS) - HISTORY_MS) as BrokerMs;
+
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   #next: { readonly atMs: number; readonly timer: Timer; readonly cause: string } | null = null;
@@ -111,7 +114,7 @@ export class Reconciler {
     const askedAtMs = clock.monotonicMs();
     this.#asking = true;
     void session
-      .snapshot(Math.floor((session.brokerNowMs() ?? HISTORY_MS) - HISTORY_MS) as BrokerMs)
+      .snapshot(historyFrom(session))
       .catch((error: unknown) => {
         logger.warn({ account: session.account, cause, error: messageOf(error) }, "no snapshot");
         return null;

@@ -1,7 +1,7 @@
 // Owns the rows that reconcile makes of what it finds at the broker: adopted, refreshed, reopened,
 // completed.
 
-import { isLive, type Pair } from "../../../protocol/pairs.ts";
+import { isClosedOnRequest, isLive, type Pair } from "../../../protocol/pairs.ts";
 import type { Sizing } from "../../../protocol/accounts.ts";
 import type { Ticket } from "../../../protocol/ids.ts";
 import { pendingSide, type ClosedPosition, type PendingOrder, type Position, type RemovedPending } from "../../../protocol/trades.ts";
@@ -74,7 +74,7 @@ export function completed(input: PlanInput, target: Target, pair: Pair, entry: C
   const now: Pair = { ...pair, followerTicket, changedAtMs: input.nowMs };
   const ours = target.kind === "gone";
   if ("pending" in entry) return end(now, ours ? "master_cancelled" : "removed", { followerTicket, why: entry.reason });
-  return end({ ...now, holds: "position" }, endReason(entry.reason, ours ? "master_closed" : null), { followerTicket });
+  return end({ ...now, holds: "position" }, endReason(entry.reason, isClosedOnRequest(pair) ? "closed_on_request" : ours ? "master_closed" : null), { followerTicket });
 }
 
 const endedOrder = (entry: ClosedPosition | RemovedPending): Position | PendingOrder => ("position" in entry ? entry.position : entry.pending);
