@@ -4,9 +4,10 @@
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { LockstepError } from "../../protocol/errors.ts";
+import type { AccountId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import { within } from "../../protocol/waiting.ts";
-import type { PerformanceData } from "../demo/performance.ts";
+import type { PerformanceData, StageAct } from "../demo/performance.ts";
 import { exitCodeOfChild, startLaunched } from "../launch.ts";
 import type { StageCommand, StageReport } from "./stageMessages.ts";
 
@@ -56,6 +57,18 @@ export class ClusterStage {
   async play(): Promise<void> {
     this.#tell({ kind: "play" });
     await this.#hear("played");
+  }
+
+  /** @throws LockstepError `stopped`, `unreachable` */
+  async act(act: StageAct): Promise<void> {
+    this.#tell({ kind: "act", act });
+    await within(this.#clock, ANSWER_LIMIT_MS, WHAT, this.#hear("acted"));
+  }
+
+  /** Resolves once an order of one of these accounts waits for its answer. @throws LockstepError `stopped`; `unreachable`: none came */
+  async order(accounts: readonly AccountId[], limitMs: number): Promise<void> {
+    this.#tell({ kind: "await_order", accounts });
+    await within(this.#clock, limitMs, "an order of the accounts that are waited for", this.#hear("order"));
   }
 
   /** The brokers' logs are complete afterwards. @throws LockstepError `stopped`: they are not */

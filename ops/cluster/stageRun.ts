@@ -4,6 +4,7 @@
 // 1. It ends when it is told to, and when its parent is gone, whatever ended it.
 
 import { messageOf } from "../../protocol/errors.ts";
+import type { AccountId } from "../../protocol/ids.ts";
 import { systemClock } from "../clock.ts";
 import { Performance } from "../demo/performance.ts";
 import { isLaunched, listenForEnd } from "../launch.ts";
@@ -14,19 +15,34 @@ const LONGEST_END_MS = 5_000;
 class StageRun {
   #performances: readonly Performance[] = [];
   #played = 0;
+  /** Tells of the first order of accounts that are waited for. */
+  #onOrder: (account: AccountId) => void = () => undefined;
 
   async do(command: StageCommand): Promise<StageReport> {
     switch (command.kind) {
       case "open":
-        this.#performances = command.performances.map((data) => new Performance(data));
+        this.#performances = command.performances.map((data) => new Performance(data, (account) => this.#onOrder(account)));
         return { kind: "listening", ports: await Promise.all(this.#performances.map((performance) => performance.listen())) };
       case "play":
         await Promise.all(this.#performances.map((performance) => performance.play(() => tell({ kind: "scene", played: (this.#played += 1) }))));
         return { kind: "played" };
+      case "act":
+        for (const performance of this.#performances) performance.act(command.act);
+        return { kind: "acted" };
+      case "await_order":
+        return { kind: "order", account: await this.#orderOf(new Set(command.accounts)) };
       case "close":
         await this.close();
         return { kind: "closed" };
     }
+  }
+
+  #orderOf(accounts: ReadonlySet<AccountId>): Promise<AccountId> {
+    return new Promise((resolve) => {
+      this.#onOrder = (account) => {
+        if (accounts.has(account)) resolve(account);
+      };
+    });
   }
 
   async close(): Promise<void> {
