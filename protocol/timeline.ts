@@ -31,7 +31,6 @@ export const TIMELINE_EVENTS = {
   barrier_late: "the barrier did not pass in time: the broker is the record",
   settled: "what the former owner sent can no longer be executed",
   plan: "a reconcile was planned",
-  asked: "a person asked for a position's close, and what came of it",
   // A master, as a node reads it.
   gap: "a hole in the master's ticks: nothing of it is concluded before a book closes it",
   stale: "a tick of a lower epoch was not obeyed",
@@ -42,6 +41,7 @@ export const TIMELINE_EVENTS = {
   order: "an order was handed over",
   answer: "an order's outcome",
   pair: "a pair changed",
+  asked: "a person asked for a position's close, and what came of it",
   // A master, as its owner tells of it.
   book: "a book was said",
   said: "a tick was said",
