@@ -12,6 +12,7 @@ import type { ApplyCommandOptions } from "./commands/apply.ts";
 import type { BrokerCommandOptions } from "./commands/broker.ts";
 import type { ClusterCommandOptions } from "./commands/cluster.ts";
 import type { DemoCommandOptions } from "./commands/demo.ts";
+import type { PostmortemCommandOptions } from "./commands/postmortem.ts";
 import { withSettings, type SettingOptions } from "./config/nodeOptions.ts";
 import { openLogger } from "./logging.ts";
 
@@ -24,6 +25,7 @@ const load = {
   kafka: async () => import("./commands/kafka.ts"),
   node: async () => (await import("./commands/node.ts")).nodeCommand,
   postgres: async () => (await import("./commands/postgres.ts")).postgresCommand,
+  postmortem: async () => (await import("./commands/postmortem.ts")).postmortemCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   statement: async () => (await import("./commands/statement.ts")).statementCommand,
 };
@@ -125,6 +127,16 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--json", "one JSON object on standard output")
     .action(async (options: { readonly json?: boolean }) =>
       exit(await (await load.postgres())(options, { out: process.stdout, env: process.env, logger: openLogger({ level: "warn", file: null }), clock: systemClock })),
+    );
+
+  withSettings(program.command("postmortem"), ["cell", "kafkaBrokers", "stateDir"])
+    .description("what happened to a follower and why, from the replay topic: every decision with what it rested on; no node has to run")
+    .requiredOption("--follower <id>", "the follower's account")
+    .requiredOption("--from <time>", "such as 2026-01-31T12:00:00Z, or -10m: ten minutes ago")
+    .option("--to <time>", "likewise", "now")
+    .option("--json", "one JSON object on standard output")
+    .action(async (options: PostmortemCommandOptions) =>
+      exit(await (await load.postmortem())(options, { out: process.stdout, err: process.stderr, env: process.env, logger: openLogger({ level: "error", file: null }), clock: systemClock })),
     );
 
   program

@@ -4,8 +4,6 @@
 // 1. It changes nothing: no schema is brought up, no topic made, no Kafka started.
 // 2. A Kafka that does not answer in time costs the number that it would have given, nothing else.
 
-import { realpath } from "node:fs/promises";
-import { join } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
@@ -16,9 +14,7 @@ import { openDatabase } from "../../storage/database.ts";
 import { postgresOverview } from "../../storage/overview.ts";
 import type { NodeConfig } from "../config/keys.ts";
 import type { Environment } from "../credentials.ts";
-import { marker } from "../kafka/marker.ts";
-import { resolveKafkaFolder } from "../kafka/resolve.ts";
-import { findServer } from "../kafka/server.ts";
+import { NO_KAFKA, runningBrokers } from "../kafka/running.ts";
 import { openKafkaLog } from "../nodeProcess/openLog.ts";
 import { openDatabaseServer, serverEnvironment } from "../nodeProcess/servers.ts";
 import { writerLag, type PartitionLag } from "../writerLag.ts";
@@ -76,9 +72,9 @@ async function allAccounts(overview: Overview): Promise<readonly AccountView[]> 
 
 /** A text says why it is not known. */
 async function writers(options: StatusOptions): Promise<readonly PartitionLag[] | string> {
-  const { config, clock, logger } = options;
-  const brokers = config.kafkaBrokers ?? (await localBrokers(options));
-  if (brokers === null) return "no Kafka was named, and none runs here";
+  const { config, env, clock, logger } = options;
+  const brokers = config.kafkaBrokers ?? (await runningBrokers(serverEnvironment(config, env), clock));
+  if (brokers === null) return NO_KAFKA;
   const log = openKafkaLog({ brokers, clientId: `lockstep ${config.cell} status`, replication: 1, marginMs: KAFKA_LIMIT_MS, clock, logger });
   try {
     return await within(clock, KAFKA_LIMIT_MS, "Kafka", writerLag(log, config.cell));
@@ -87,12 +83,4 @@ async function writers(options: StatusOptions): Promise<readonly PartitionLag[] 
   } finally {
     log.close().catch((error: unknown) => logger.debug({ error: messageOf(error) }, "connection not closed cleanly"));
   }
-}
-
-/** Those of the Kafka that runs in the state folder; null when none does. */
-async function localBrokers({ config, env, clock }: StatusOptions): Promise<readonly string[] | null> {
-  const stateDir = await resolveKafkaFolder(serverEnvironment(config, env));
-  const folder = await realpath(join(stateDir, "kafka")).catch(() => null);
-  const server = folder === null ? null : await findServer({ folder, word: marker(folder), clock });
-  return server === null ? null : [server.broker];
 }
