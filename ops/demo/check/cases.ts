@@ -3,8 +3,8 @@
 //
 // 1. A copy belongs to a master's trade by its tag alone: the link's magic and the comment that
 //    names the trade's first ticket. What Lockstep says of it is never used to find it.
-// 2. Nobody can follow what neither was heard of nor could be answered to: while no copier ran, while
-//    the master's session or the follower's was deaf, while an order of the trade had an unknown outcome.
+// 2. Nobody can follow what neither was heard of nor could be answered to: while no copier ran or had the
+//    account, while the master's session or the follower's was deaf, while an order of the trade had an unknown outcome.
 // 3. An order that was on its way when its connection ended is in no log, and its outcome as unknown: so
 //    may be whatever the copier had to do then.
 // 4. After an outage, and under a new owner, a trade is opened late only when orders of whoever was before
@@ -22,7 +22,7 @@ import { beginOf, firstTicketOf, initialVolumeOf, type AccountHistory, type Requ
 import type { Histories } from "./histories.ts";
 import { followerSymbol, taggedTicket } from "./names.ts";
 import { unsettledSpan } from "./outcomes.ts";
-import { joined, Patience, type Allowance } from "./patience.ts";
+import { joined, Patience, type Absence, type Allowance } from "./patience.ts";
 import type { QuoteBook } from "./prices.ts";
 import type { Moment, Span } from "./timeline.ts";
 
@@ -36,6 +36,7 @@ export interface FollowerCase {
   readonly end: Moment;
   /** When nobody heard what the master did, joined. */
   readonly unheard: readonly Span[];
+  /** When no copier ran, or nobody acted for it or its master. */
   readonly outages: readonly Span[];
   /** One for each trade of the master, copied or not, by the trade's first ticket. */
   readonly copies: ReadonlyMap<Ticket, Copy>;
@@ -90,23 +91,25 @@ function followerCase({ broker, link }: Follower, histories: Histories, master: 
 
   const copies = new Map<Ticket, Copy>();
   const moves = movesOf(history, allowance);
-  const unheard = joined([...allowance.outages, ...master.deaf, ...moves]);
-  const follower: FollowerCase = { id: broker.account, platform: broker.platform, link, history, quotes: histories.quotes, end: histories.end, unheard, outages: allowance.outages, copies, rows };
-  const deaf = [...allowance.outages, ...master.deaf, ...history.deaf];
-  for (const [ticket, draft] of drafts) copies.set(ticket, { follower, ...draft, ...patienceFor(draft, history, deaf, moves, allowance) });
+  const absences = [master, history].flatMap(({ account }) => allowance.absences.get(account) ?? []);
+  const outages = [...allowance.outages, ...absences];
+  const unheard = joined([...outages, ...master.deaf, ...moves]);
+  const follower: FollowerCase = { id: broker.account, platform: broker.platform, link, history, quotes: histories.quotes, end: histories.end, unheard, outages, copies, rows };
+  const deaf = [...outages, ...master.deaf, ...history.deaf];
+  for (const [ticket, draft] of drafts) copies.set(ticket, { follower, ...draft, ...patienceFor(draft, history, deaf, moves, absences, allowance) });
   return follower;
 }
 
 /** From when an owner that leaves takes nothing new any more to the login of the next one. */
 const movesOf = ({ moves }: AccountHistory, { handoverMs }: Allowance): Span[] => (handoverMs === null ? [] : moves.map(({ fromMs, toMs }) => ({ fromMs: fromMs - handoverMs, toMs })));
 
-function patienceFor({ master, requests }: Draft, { platform, cutsMs }: AccountHistory, deaf: readonly Span[], moves: readonly Span[], allowance: Allowance): Pick<Copy, "patience" | "openingPatience"> {
+function patienceFor({ master, requests }: Draft, { platform, cutsMs }: AccountHistory, deaf: readonly Span[], moves: readonly Span[], absences: readonly Absence[], allowance: Allowance): Pick<Copy, "patience" | "openingPatience"> {
   const { graceMs, settleMs, outages } = allowance;
   const known = [...deaf, ...requests.flatMap((request) => unsettledSpan(request, platform, allowance) ?? [])]; // 2
   const always = [...known, ...lostOnTheWay(momentsOf(master), cutsMs, known, allowance)]; // 3
   // What a new owner finds it opens late; what it hears of when it has taken everything in is new to it.
   const found = moves.filter(({ toMs }) => beginOf(master).atMs <= toMs + RESYNC_MS);
-  const settling = [...outages, ...found].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + settleMs })); // 4
+  const settling = [...[...outages, ...found].map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + settleMs })), ...absences.map(({ fromMs, opensFromMs }) => ({ fromMs, toMs: opensFromMs }))]; // 4
   return { patience: new Patience(graceMs, always), openingPatience: new Patience(graceMs, [...always, ...settling]) };
 }
 

@@ -4,6 +4,7 @@
 // 1. It shares no computation with what it checks: only types, and words for texts.
 // 2. The log is folded once; every rule is a function of the histories.
 
+import type { AccountId } from "../../../protocol/ids.ts";
 import type { PairRow } from "../../../protocol/ports/storage.ts";
 import type { Platform } from "../../../protocol/trades.ts";
 import type { BrokerLogEntry } from "../../broker/log.ts";
@@ -19,13 +20,15 @@ import { isUnheard, openingRules } from "./openings.ts";
 import { authorOf } from "./outcomes.ts";
 import { followerOrderRules, masterTouched, orderRules } from "./orders.ts";
 import { masterCase } from "./parts.ts";
+import type { Absence } from "./patience.ts";
 import { followerRowRules, rowRules } from "./rows.ts";
 import { shareRules } from "./shares.ts";
 import { skipRules, skipsOf } from "./skips.ts";
 import type { Span } from "./timeline.ts";
 
 export interface CheckInput {
-  readonly statement: Statement;
+  /** What was to be played on the master; null: whatever was done there is right. */
+  readonly statement: Statement | null;
   readonly cast: Cast;
   /** Of the one server that all accounts are on, whole. */
   readonly log: readonly BrokerLogEntry[];
@@ -41,6 +44,8 @@ export interface CheckInput {
   readonly callTimeoutMs?: number;
   /** When no copier was running, on the broker's clock, each up to when the next one was ready. Default: never. */
   readonly outages?: readonly Span[];
+  /** When nobody acted for single accounts, on the broker's clock. Default: never. */
+  readonly absences?: ReadonlyMap<AccountId, readonly Absence[]>;
   /** How long before the end of its session an owner may have begun to leave. Default null: accounts stay where they are. */
   readonly handoverMs?: number | null;
 }
@@ -91,14 +96,14 @@ type Rules<S> = Readonly<Record<string, (subject: S) => readonly string[]>>;
 const COPY_RULES: Rules<Copy> = { ...openingRules, ...shareRules, ...levelRules, ...endRules, ...orderRules, ...skipRules, ...rowRules };
 const FOLLOWER_RULES: Rules<FollowerCase> = { ...followerOrderRules, ...followerRowRules };
 
-export function checkDemo({ statement, cast, log, rows, rejected, graceMs, settleMs = SETTLE_MS, callTimeoutMs = CALL_TIMEOUT_MS, outages = [], handoverMs = null }: CheckInput): CheckReport {
+export function checkDemo({ statement, cast, log, rows, rejected, graceMs, settleMs = SETTLE_MS, callTimeoutMs = CALL_TIMEOUT_MS, outages = [], absences = new Map(), handoverMs = null }: CheckInput): CheckReport {
   const histories = foldLog(log); // 2
   const master = histories.accounts.get(cast.master.account) ?? emptyHistory(cast.master.account, cast.master.platform);
   const absent = [cast.master, ...cast.followers.map(({ broker }) => broker)].filter(({ account }) => !histories.accounts.has(account));
-  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), { graceMs, settleMs, callTimeoutMs, outages, handoverMs }).map((follower) => ({ follower, violations: violationsOf(follower) }));
+  const followers = followerCases(histories, cast, rows.map(({ pair }) => pair), { graceMs, settleMs, callTimeoutMs, outages, absences, handoverMs }).map((follower) => ({ follower, violations: violationsOf(follower) }));
   const violations = [
     ...named("log-integrity", null, [...histories.faults, ...absent.map(({ account }) => `account ${account} is not in the log`)]),
-    ...broken(masterRules, masterCase(statement, master), null),
+    ...(statement === null ? [] : broken(masterRules, masterCase(statement, master), null)),
     ...named("master-touched", null, masterTouched(master)),
     ...followers.flatMap((one) => one.violations),
     ...named("rows-rejected", null, rejected === 0 ? [] : [`the database refused ${rejected} pair events`]),

@@ -13,7 +13,7 @@ import type { BrokerLogEntry } from "../../broker/log.ts";
 import type { Violation } from "./checkDemo.ts";
 import { timeText } from "./wording.ts";
 
-interface Client {
+export interface Client {
   readonly text: string;
   /** Node and boot. */
   readonly owner: string;
@@ -23,7 +23,7 @@ interface Client {
 const CLIENT = /^([^/#]+\/[^/#]+)#(0|[1-9][0-9]*)$/;
 
 /** Who sent an order that says this epoch, on a connection of the client of that name (1). */
-function clientOf(name: string | null, ordersEpoch: number | null): Client | null {
+export function clientOf(name: string | null, ordersEpoch: number | null): Client | null {
   const [, owner, loginEpoch] = CLIENT.exec(name ?? "") ?? [];
   if (owner === undefined) return null;
   const epoch = ordersEpoch ?? Number(loginEpoch);

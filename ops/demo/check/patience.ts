@@ -4,7 +4,14 @@
 // 1. The grace has to be had in one piece: what was in hand when a deaf time began may be lost, and
 //    whoever hears again begins anew.
 
+import type { AccountId } from "../../../protocol/ids.ts";
 import type { Span } from "./timeline.ts";
+
+/** When nobody acted for one account, master or follower. `toMs`: somebody was ready to. */
+export interface Absence extends Span {
+  /** Until then the next one may wait before it opens anything late, on the broker's clock. */
+  readonly opensFromMs: number;
+}
 
 /** What a demo allows its copier, in milliseconds. */
 export interface Allowance {
@@ -16,6 +23,8 @@ export interface Allowance {
   readonly callTimeoutMs: number;
   /** When no copier was running, on the broker's clock. `toMs`: the next one was ready. */
   readonly outages: readonly Span[];
+  /** Of single accounts, on the broker's clock. */
+  readonly absences: ReadonlyMap<AccountId, readonly Absence[]>;
   /**
    * Accounts change their owners. One that leaves takes nothing new, waits for its orders' answers and for the log, and then
    * ends its session: so long before that end it has begun to leave. Null: they stay where they are.

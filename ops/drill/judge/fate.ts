@@ -1,15 +1,16 @@
-// Owns the rules about what became of accounts: `unowned`, and what a drill expects of those of the struck nodes:
+// Owns the rules about what became of accounts: `unowned`, and what a drill expects of those that were struck:
 // `not-moved`, `not-own`.
 
 import type { AccountId } from "../../../protocol/ids.ts";
 import type { Violation } from "../../demo/check/checkDemo.ts";
-import { isStruck, notJudged, violation, whenText, type Evidence } from "./evidence.ts";
+import { notJudged, violation, whenText, type Evidence } from "./evidence.ts";
 import { isSame, ownerText } from "./leases.ts";
 import { accountsOf } from "./ownership.ts";
+import { struckAccounts } from "./struck.ts";
 import type { Tenure } from "./tenures.ts";
 
 export function fateViolations(evidence: Evidence): Violation[] {
-  return [...accountsOf(evidence).flatMap((account) => unowned(evidence, account)), ...struckAccounts(evidence)];
+  return [...accountsOf(evidence).flatMap((account) => unowned(evidence, account)), ...ofStruck(evidence)];
 }
 
 /** Somebody with a live lease has it when the record ends. */
@@ -24,14 +25,14 @@ function unowned({ record, tenures, leases }: Evidence, account: AccountId): Vio
   return [violation("unowned", account, `its row names ${ownerText(last.owner)} at the end, which ${lease}`)];
 }
 
-function struckAccounts(evidence: Evidence): Violation[] {
+function ofStruck(evidence: Evidence): Violation[] {
   const { record, tenures } = evidence;
   if (record.expects.accounts === "any") return [];
-  const held = accountsOf(evidence).flatMap((account) => {
+  const held = [...struckAccounts(evidence)].flatMap((account) => {
     const tenure = tenures.at(account, record.faultAtMs);
-    return tenure !== null && isStruck(record, tenure.owner) ? [{ account, tenure }] : [];
+    return tenure === null ? [] : [{ account, tenure }];
   });
-  if (held.length === 0) return [notJudged(record.expects.accounts === "move" ? "not-moved" : "not-own", "no node that was struck had an account")];
+  if (held.length === 0) return [notJudged(record.expects.accounts === "move" ? "not-moved" : "not-own", "nothing that was struck had an account")];
   return held.flatMap(({ account, tenure }) => {
     const later = tenures.of(account).filter(({ fromMs }) => fromMs > record.faultAtMs && fromMs < record.endAtMs);
     return record.expects.accounts === "move" ? notMoved(account, tenure, later) : notOwn(evidence, account, tenure, later);

@@ -33,6 +33,7 @@ const CLOCK_STEP_MS = 1;
 export class Leases {
   readonly #renewals = new Map<string, Renewal[]>();
   readonly #endedMs = new Map<string, number>();
+  readonly #windows = new Map<string, readonly LeaseWindow[]>();
 
   constructor(changes: readonly LeaseChange[], ttlMs: number) {
     for (const change of [...changes].sort((a, b) => a.atMs - b.atMs)) {
@@ -60,6 +61,13 @@ export class Leases {
 
   /** In order. */
   windowsOf(owner: Owner): readonly LeaseWindow[] {
+    const name = ownerText(owner);
+    const known = this.#windows.get(name) ?? this.#fold(owner);
+    this.#windows.set(name, known);
+    return known;
+  }
+
+  #fold(owner: Owner): LeaseWindow[] {
     const windows: LeaseWindow[] = [];
     for (const { atMs, untilMs } of this.renewalsOf(owner)) {
       const last = windows.at(-1);

@@ -47,7 +47,7 @@ function judge(evidence: Evidence, follower: FollowerEvidence): Judged {
   const failed = (what: string): Violation => violation("untouched-failed", id, what);
   const requests = [...follower.history.requests.values()].filter(({ by, atMs }) => by.kind === "connection" && isIn(atMs));
   const unanswered = requests.filter(({ answer }) => answer === null || answer.notSent !== null).map(({ n, atMs }) => failed(`entry ${n} ${whenText(record, wallMs(evidence, atMs))} had no answer`));
-  const demands = [...follower.case.copies.values()].flatMap((copy) => demandsOf(copy, isIn));
+  const demands = [...follower.case.copies.values()].flatMap(demandsOf).filter(({ at }) => isIn(at.atMs));
   const late = demands.flatMap(({ at, what, isMet }) => (isMet ? [] : [failed(`${what} ${whenText(record, wallMs(evidence, at.atMs))}, and it was not followed within ${GRACE_MS} ms`)]));
   const lost = [own, its].flatMap((stay) => (stay?.fault === null || stay === undefined ? [] : [failed(stay.fault)]));
   return { orders: requests.length, demands: demands.length, violations: [...lost, ...unanswered, ...late] };
@@ -66,23 +66,20 @@ function stayOf({ record, tenures, leases }: Evidence, account: AccountId): Stay
   if (held.untilMs >= record.endAtMs) return { untilMs: record.endAtMs - GRACE_MS, fault: null };
   const untilMs = held.untilMs - GRACE_MS - HANDOVER_MS;
   const next = tenures.at(account, held.untilMs);
-  const isGiven = !isSame(next?.owner ?? null, held.owner) && leases.windowAt(held.owner, held.untilMs - HANDOVER_MS) !== null && leases.endOf(held.owner) === null;
+  const isGiven = !isSame(next?.owner ?? null, held.owner) && leases.windowAt(held.owner, held.untilMs) !== null;
   if (isGiven) return { untilMs, fault: null };
   const to = next?.owner === null || next === null ? "nobody" : `${ownerText(next.owner)}#${next.epoch}`;
   return { untilMs, fault: `${account} went from ${ownerText(held.owner)}#${held.epoch} to ${to} ${whenText(record, held.untilMs)}` };
 }
 
-interface Demand {
+export interface Demand {
   readonly at: Caused;
   readonly what: string;
   readonly isMet: boolean;
 }
 
-function demandsOf(copy: Copy, isIn: (brokerMs: number) => boolean): Demand[] {
-  const opening = openingDemand(copy);
-  const ending = endingDemand(copy);
-  return [opening, ending].flatMap((demand) => (demand !== null && isIn(demand.at.atMs) ? [demand] : []));
-}
+/** What a master's trade asks of a follower: to open a copy, and to end the one that stands. */
+export const demandsOf = (copy: Copy): Demand[] => [openingDemand(copy), endingDemand(copy)].filter((demand) => demand !== null);
 
 function openingDemand({ master, follower, symbol, requests, rows }: Copy): Demand | null {
   if (symbol === null) return null;

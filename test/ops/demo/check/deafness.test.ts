@@ -69,7 +69,7 @@ describe("a session hears nothing", () => {
 });
 
 describe("a request of unknown outcome leaves its trade alone", () => {
-  const allowance = { graceMs: 100, settleMs: 1_000, callTimeoutMs: 300, outages: [], handoverMs: null };
+  const allowance = { graceMs: 100, settleMs: 1_000, callTimeoutMs: 300, outages: [], absences: new Map(), handoverMs: null };
   const sent = { atMs: 150, code: 0, text: "", notSent: null };
   const span = (more: Partial<Request>, platform: "mt4" | "mt5" = "mt4"): number[] | null => {
     const request: Request = { n: 1, atMs: 100, by: { kind: "connection", connection: 1, id: 1 }, order: { kind: "cancel", ticket: 1 as never, symbol: "x" as never }, target: null, answer: sent, faults: [], late: null, ...more };
