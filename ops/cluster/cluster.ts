@@ -21,6 +21,7 @@ import type { Statement } from "../statement/model.ts";
 import { companyOf, PASSWORD_REFERENCE, PASSWORD_VARIABLE } from "./company.ts";
 import { Fleet } from "./fleet.ts";
 import { openGround, type Ground } from "./ground.ts";
+import { interrupted, unlessInterrupted } from "./interrupt.ts";
 import { endViolations, isAtRest, ownershipOf } from "./judge.ts";
 import { lookAt, type Look } from "./look.ts";
 import type { ClusterPlan } from "./options.ts";
@@ -183,15 +184,7 @@ class Cluster {
     this.#picture?.show({ phase, share, look });
   }
 
-  async #unlessInterrupted<T>(work: Promise<T>): Promise<T> {
-    const { interrupt } = this.#options;
-    return new Promise((resolve, reject) => {
-      const told = (): void => reject(interrupted());
-      if (interrupt.aborted) told();
-      interrupt.addEventListener("abort", told, { once: true });
-      work.then(resolve, reject).finally(() => interrupt.removeEventListener("abort", told));
-    });
+  #unlessInterrupted<T>(work: Promise<T>): Promise<T> {
+    return unlessInterrupted(this.#options.interrupt, work);
   }
 }
-
-const interrupted = (): LockstepError => new LockstepError("stopped", "the cluster was interrupted");

@@ -42,7 +42,7 @@ export class NodeRun {
   #exitCode: number | null = null;
   #told = false;
   #struck = false;
-  #thaw: (() => void) | null = null;
+  #forgetThaw: (() => void) | null = null;
   /** The parent has ended and its child has not. */
   #leftChild = false;
 
@@ -88,34 +88,30 @@ export class NodeRun {
     this.#struck = true;
   }
 
-  /** Kills the node itself: its parent lives and reaps it. @throws LockstepError `stopped` when it has none */
-  async killChild(): Promise<void> {
+  /**
+   * Resolves with what does it, at once when it is called: to the node's own process, whose parent lives and reaps it; or to
+   * parent and child in the same instant, as when their machine dies or stands still. Nobody aims at what has ended.
+   * @throws LockstepError `stopped`: it has ended
+   */
+  async aim(at: "kill_child" | "kill_host" | "freeze"): Promise<() => void> {
     const { pid } = this.#child;
     const [child] = pid === undefined ? [] : await childrenOf(pid);
-    if (child === undefined) throw new LockstepError("stopped", `node ${this.name} has no process that could be killed`);
-    this.#struck = true;
-    signalIfAlive(child, "SIGKILL");
+    if (pid === undefined || child === undefined) throw new LockstepError("stopped", `node ${this.name} has ended`);
+    const forget = at === "freeze" ? await onceWeAreGone(`kill -CONT -- -${pid}`) : null; // (4)
+    return () => {
+      this.#struck = true;
+      if (at === "kill_child") return signalIfAlive(child, "SIGKILL");
+      if (forget !== null) this.#forgetThaw = forget;
+      this.#signalGroup(at === "freeze" ? "SIGSTOP" : "SIGKILL");
+    };
   }
 
-  /** Parent and child in the same instant, as when their machine dies. */
-  killBoth(): void {
-    this.#struck = true;
-    this.#signalGroup("SIGKILL");
-  }
-
-  /** Parent and child; resolves once both stand still and would be thawed by our end. */
-  async freeze(): Promise<void> {
-    const { pid } = this.#child;
-    if (pid === undefined || this.#exitCode !== null) throw new LockstepError("stopped", `node ${this.name} has ended`);
-    this.#struck = true;
-    this.#thaw = await onceWeAreGone(`kill -CONT -- -${pid}`);
-    this.#signalGroup("SIGSTOP");
-  }
-
+  /** Nothing happens to one that was not frozen. */
   thaw(): void {
+    if (this.#forgetThaw === null) return;
     this.#signalGroup("SIGCONT");
-    this.#thaw?.();
-    this.#thaw = null;
+    this.#forgetThaw();
+    this.#forgetThaw = null;
   }
 
   /** Ends in order; resolves with the exit code, null when it had to be killed. */

@@ -8,7 +8,8 @@ import { ownershipOf } from "./judge.ts";
 import type { Look } from "./look.ts";
 
 export interface Moment {
-  readonly phase: "starting" | "playing" | "settling" | "ending" | "checking";
+  /** What is under way: `playing` is shown with its share. */
+  readonly phase: string;
   /** Of the story, 0 to 1. */
   readonly share: number;
   /** Null: nothing is to be seen in this phase. */

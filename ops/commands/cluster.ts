@@ -1,7 +1,4 @@
 // Owns `lockstep cluster`: its options, its picture, its result on the screen or as JSON.
-//
-// 1. The first signal ends it in order. Signals that come with it (a terminal and npx both send one) change
-//    nothing; one that comes later ends it at once, and its processes end by themselves.
 
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
@@ -9,19 +6,17 @@ import { newRun, runCluster } from "../cluster/cluster.ts";
 import { clusterPlan, type ClusterTexts } from "../cluster/options.ts";
 import { clusterText } from "../cluster/report.ts";
 import { runFolder } from "../demo/runFolder.ts";
-import { exitCodeOf, SIGNALS } from "../launch.ts";
 import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
 import { ownUser } from "../local/users.ts";
 import { openLogger } from "../logging.ts";
 import { loadStatement } from "../statement/read.ts";
 import { BUNDLED_STATEMENT } from "./demo.ts";
+import { listenForInterrupt } from "./interrupt.ts";
 
 export interface ClusterCommandOptions extends ClusterTexts {
   readonly statement?: string | undefined;
   readonly json?: boolean | undefined;
 }
-
-const TOGETHER_MS = 500;
 
 /**
  * Exit code 0 when nothing is wrong, 1 when something is, 128 and the signal's number when it was told to end.
@@ -33,7 +28,7 @@ export async function clusterCommand(options: ClusterCommandOptions): Promise<nu
   const run = newRun();
   const folder = await runFolder(join(await stateFolder(process.env, CLONE_FOLDER, ownUser()), "cluster"), run, systemClock.wallMs());
   const logger = openLogger({ level: "info", file: join(folder, "cluster.log") });
-  const told = listen();
+  const told = listenForInterrupt(systemClock);
   try {
     const report = await runCluster({ plan, statement, folder, run, env: process.env, clock: systemClock, logger, stream: process.stderr, interrupt: told.signal });
     process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${clusterText(report)}\n`);
@@ -47,24 +42,4 @@ export async function clusterCommand(options: ClusterCommandOptions): Promise<nu
   } finally {
     told.done();
   }
-}
-
-/** Invariant 1. */
-function listen(): { readonly signal: AbortSignal; exitCode(): number | null; done(): void } {
-  const controller = new AbortController();
-  let told: { readonly exitCode: number; readonly atMs: number } | null = null;
-  const on = (signal: NodeJS.Signals): void => {
-    const atMs = systemClock.monotonicMs();
-    if (told !== null && atMs - told.atMs > TOGETHER_MS) process.exit(told.exitCode);
-    told ??= { exitCode: exitCodeOf(signal), atMs };
-    controller.abort();
-  };
-  for (const signal of SIGNALS) process.on(signal, on);
-  return {
-    signal: controller.signal,
-    exitCode: () => told?.exitCode ?? null,
-    done() {
-      for (const signal of SIGNALS) process.off(signal, on);
-    },
-  };
 }

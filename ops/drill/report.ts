@@ -2,9 +2,9 @@
 //
 // 1. Times in a report are milliseconds from the fault: what came before it is negative.
 
-import type { TimelineDetail, TimelineEntry } from "../../protocol/timeline.ts";
 import type { Violation } from "../demo/check/checkDemo.ts";
 import type { ProfileName } from "../nodeLimits.ts";
+import { aboutText, detailText } from "../timeline/render.ts";
 import type { DrillRecord } from "./record.ts";
 
 export interface ReportEntry {
@@ -45,13 +45,5 @@ export function wholeReport(reports: readonly DrillReport[]): WholeReport {
 
 /** The record's own part of the timeline, for its report. */
 export function reportTimeline({ timeline, fromMs, faultAtMs, endAtMs }: DrillRecord): ReportEntry[] {
-  return timeline.filter(({ atMs }) => atMs >= fromMs && atMs < endAtMs).map((entry) => ({ atMs: Math.round(entry.atMs - faultAtMs), node: entry.node, event: entry.event, detail: detailText(entry) }));
+  return timeline.filter(({ atMs }) => atMs >= fromMs && atMs < endAtMs).map((entry) => ({ atMs: Math.round(entry.atMs - faultAtMs), node: entry.node, event: entry.event, detail: [aboutText(entry), detailText(entry.detail)].filter((text) => text !== "").join(" ") }));
 }
-
-/** `account #epoch key=value ...` */
-function detailText({ account, epoch, detail }: TimelineEntry): string {
-  const about = account === null ? [] : [epoch === null ? account : `${account} #${epoch}`];
-  return [...about, ...wordsOf(detail)].join(" ");
-}
-
-const wordsOf = (detail: TimelineDetail): string[] => Object.entries(detail).map(([name, value]) => `${name}=${value}`);

@@ -1,0 +1,36 @@
+// Owns how a command hears that it shall end before its work is done.
+//
+// 1. The first signal ends it in order. Signals that come with it (a terminal and npx both send one) change
+//    nothing; one that comes later ends it at once, and its processes end by themselves.
+
+import type { Clock } from "../../protocol/ports/clock.ts";
+import { exitCodeOf, SIGNALS } from "../launch.ts";
+
+const TOGETHER_MS = 500;
+
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** That of the signal; null as long as there was none. */
+  exitCode(): number | null;
+  /** Nothing is listened to any more. */
+  done(): void;
+}
+
+export function listenForInterrupt(clock: Clock): Interrupt {
+  const controller = new AbortController();
+  let told: { readonly exitCode: number; readonly atMs: number } | null = null;
+  const on = (signal: NodeJS.Signals): void => {
+    const atMs = clock.monotonicMs();
+    if (told !== null && atMs - told.atMs > TOGETHER_MS) process.exit(told.exitCode); // 1
+    told ??= { exitCode: exitCodeOf(signal), atMs };
+    controller.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, on);
+  return {
+    signal: controller.signal,
+    exitCode: () => told?.exitCode ?? null,
+    done() {
+      for (const signal of SIGNALS) process.off(signal, on);
+    },
+  };
+}
