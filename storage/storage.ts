@@ -3,7 +3,7 @@
 import type { CellId } from "../protocol/ids.ts";
 import type { Logger } from "../protocol/ports/logging.ts";
 import type { Overview } from "../protocol/ports/overview.ts";
-import type { Directory, PairStore, Registry } from "../protocol/ports/storage.ts";
+import type { Directory, PairStore, Registry, Uptime } from "../protocol/ports/storage.ts";
 import { openDatabase } from "./database.ts";
 import { postgresDirectory } from "./directory.ts";
 import { migrate } from "./migrate.ts";
@@ -11,6 +11,7 @@ import { postgresOverview } from "./overview.ts";
 import { postgresPairStore } from "./pairStore.ts";
 import { postgresRegistry } from "./registry.ts";
 import { timelineExpression, warnOfStandbys } from "./server.ts";
+import { postgresUptime } from "./uptime.ts";
 
 /** Everything of one cell. */
 export interface Storage {
@@ -18,6 +19,7 @@ export interface Storage {
   readonly directory: Directory;
   readonly pairs: PairStore;
   readonly overview: Overview;
+  readonly uptime: Uptime;
   close(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     directory: postgresDirectory(shared, options.cell),
     pairs: postgresPairStore(shared, options.cell),
     overview: postgresOverview(shared, options.cell),
+    uptime: postgresUptime(shared, options.cell),
     async close() {
       await Promise.all([shared.close(), renewals.close(), claims.close()]);
     },

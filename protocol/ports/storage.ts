@@ -141,12 +141,15 @@ export interface UptimeMinute {
   readonly state: string;
 }
 
+/** The state of a minute in which nothing was amiss. */
+export const UPTIME_OK = "ok";
+
 /** The record of a node's minutes, kept for 90 days. */
 export interface Uptime {
-  /** Idempotent: a minute that is `degraded` stays so. */
-  record(node: NodeId, minutes: readonly UptimeMinute[]): Promise<void>;
-  /** Newest first, since a moment; at most `limit`. A minute without a row is one in which nobody recorded. */
-  read(node: NodeId, sinceMs: number, limit: number): Promise<readonly UptimeMinute[]>;
+  /** Idempotent: a minute that is `degraded` stays so. Resolves with the database's clock, milliseconds since 1970. */
+  record(node: NodeId, minutes: readonly UptimeMinute[]): Promise<number>;
+  /** Those of the last `lastMs` on the database's clock, newest first, at most `limit`. A minute without a row is one in which nobody recorded. */
+  read(node: NodeId, lastMs: number, limit: number): Promise<readonly UptimeMinute[]>;
 }
 
 /** All that is configured, as of one version. */

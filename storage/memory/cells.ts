@@ -12,6 +12,7 @@ import { memoryDirectory } from "./directory.ts";
 import { memoryOverview } from "./overview.ts";
 import { memoryPairStore } from "./pairStore.ts";
 import { memoryRegistry } from "./registry.ts";
+import { memoryUptime } from "./uptime.ts";
 
 export interface NodeRow {
   readonly boot: BootId;
@@ -79,6 +80,8 @@ export interface MemoryCell {
   pairs: Map<string, PairRow>;
   /** Rejected events by their JSON text. */
   readonly rejected: Map<string, { readonly code: string; readonly text: string }>;
+  /** By node, then by the start of the minute. */
+  readonly uptime: Map<string, Map<number, string>>;
 }
 
 /** A database that lives as long as this object: the embedded stand-in for tests and simulations. */
@@ -99,6 +102,7 @@ export class MemoryDatabase {
       directory: memoryDirectory(tables),
       pairs: memoryPairStore(tables),
       overview: memoryOverview(tables),
+      uptime: memoryUptime(tables),
       close: () => Promise.resolve(),
     };
   }
@@ -115,6 +119,7 @@ export class MemoryDatabase {
       links: new Map(),
       pairs: new Map(),
       rejected: new Map(),
+      uptime: new Map(),
     };
     this.#cells.set(cell, tables);
     return tables;

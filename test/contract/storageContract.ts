@@ -8,6 +8,7 @@ import { pairCases } from "./storagePairCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
 import { spreadCases } from "./storageSpreadCases.ts";
 import { takeCases } from "./storageTakeCases.ts";
+import { uptimeCases } from "./storageUptimeCases.ts";
 
 export function storageContract(make: StorageFactory): void {
   registryCases(make);
@@ -17,4 +18,5 @@ export function storageContract(make: StorageFactory): void {
   applyCases(make);
   pairCases(make);
   overviewCases(make);
+  uptimeCases(make);
 }

@@ -13,6 +13,7 @@ import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import { postgresOverview } from "../../storage/overview.ts";
 import { postgresPairStore } from "../../storage/pairStore.ts";
 import { postgresRegistry } from "../../storage/registry.ts";
+import { postgresUptime } from "../../storage/uptime.ts";
 import { NOT_TOLD } from "../../storage/server.ts";
 import { adopted, FOLLOWER, freshCell, linkedStorage, pairEvent } from "../contract/storageFixture.ts";
 import { FakeScheduler } from "../sim/scheduler.ts";
@@ -42,7 +43,7 @@ test("random batches on Postgres end as the same events one by one in memory", a
   const property = fc.asyncProperty(fc.array(fc.array(anyEvent, { maxLength: 12 }), { maxLength: 4 }), async (batches) => {
     const cell = freshCell();
     const memory = new MemoryDatabase(new FakeScheduler(1)).storage(cell);
-    const postgres = { registry: postgresRegistry({ renewals: database, claims: database }, cell, NOT_TOLD), directory: postgresDirectory(database, cell), pairs: postgresPairStore(database, cell), overview: postgresOverview(database, cell), close: () => Promise.resolve() };
+    const postgres = { registry: postgresRegistry({ renewals: database, claims: database }, cell, NOT_TOLD), directory: postgresDirectory(database, cell), pairs: postgresPairStore(database, cell), overview: postgresOverview(database, cell), uptime: postgresUptime(database, cell), close: () => Promise.resolve() };
     for (const storage of [memory, postgres]) await linkedStorage({ cell, passTime, open: () => Promise.resolve(storage) }, 3);
     for (const batch of batches) {
       assert.deepEqual(await outcome(postgres.pairs, batch), await outcome(memory.pairs, batch));
