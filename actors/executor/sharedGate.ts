@@ -13,16 +13,11 @@ import { LockstepError } from "../../protocol/errors.ts";
 import type { Brand, Epoch } from "../../protocol/ids.ts";
 import type { Permit } from "../../protocol/orders.ts";
 import type { Gate, GateVerdict } from "../../protocol/ports/gate.ts";
+import type { Moment } from "../core/leaseDeadline.ts";
 import type { TimeSource } from "./hostClock.ts";
 
 /** What the fence is at: even while tripped, odd while lifted; never the same twice. */
 export type FenceState = Brand<bigint, "FenceState">;
-
-/** `sent + ttl - margin` on both clocks. Monotonic time stands still in a suspended machine, so both must agree. */
-export interface Deadline {
-  readonly monotonicMs: number;
-  readonly wallMs: number;
-}
 
 const STATE = 0;
 const MONOTONIC_NS = 1;
@@ -77,6 +72,11 @@ export class SharedGate implements Gate {
     return isLifted(this.state());
   }
 
+  /** It is open, in time, and was open without a break since it was `seen` so. */
+  isStill(seen: FenceState): boolean {
+    return isLifted(seen) && this.state() === seen && this.#inTime();
+  }
+
   /** Until the gate closes by itself, on the clock that comes first; 0 while it is closed. */
   leftMs(): number {
     if (!this.lifted) return 0;
@@ -86,7 +86,7 @@ export class SharedGate implements Gate {
   }
 
   /** Opens the gate until the deadline. False, and nothing is changed: the fence is not as `seen` any more, or was never tripped. */
-  lift(seen: FenceState, deadline: Deadline): boolean {
+  lift(seen: FenceState, deadline: Moment): boolean {
     if (isLifted(seen) || this.state() !== seen) return false;
     // Before the state: whoever sees it lifted must see these deadlines. While tripped nobody reads them.
     this.#setDeadline(deadline);
@@ -94,7 +94,7 @@ export class SharedGate implements Gate {
   }
 
   /** Moves the deadline. False: the gate was tripped, or its old deadline had passed on either clock, which trips it. */
-  extend(deadline: Deadline): boolean {
+  extend(deadline: Moment): boolean {
     const state = this.state();
     if (!isLifted(state)) return false;
     if (!this.#inTime()) {
@@ -129,7 +129,7 @@ export class SharedGate implements Gate {
     return this.#time.monotonicMs() < monotonicMs && this.#time.wallMs() < Number(Atomics.load(this.#cells, WALL_MS));
   }
 
-  #setDeadline(deadline: Deadline): void {
+  #setDeadline(deadline: Moment): void {
     // Rounded down: a deadline may come early, never late.
     Atomics.store(this.#cells, MONOTONIC_NS, BigInt(Math.floor(deadline.monotonicMs * NS_PER_MS)));
     Atomics.store(this.#cells, WALL_MS, BigInt(Math.floor(deadline.wallMs)));

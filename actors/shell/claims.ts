@@ -5,17 +5,22 @@
 // 2. Surplus goes one account at a time, on shares that were read after the one before had gone.
 // 3. Handed back means: its actor has drained, the log has what it said, only then is the row free.
 // 4. What this node owns without having asked for it, or any more, goes back.
+// 5. A claim's answer counts only if the gate was open without a break since it was asked for. What
+//    an answer gave that does not count, or was lost, the next renewal lists: it is taken then.
 
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
-import type { HeldAccount, Identity, NodeReport, PlatformShare, Registry } from "../../protocol/ports/storage.ts";
+import type { HeldAccount, Identity, NodeReport, OwnedAccount, PlatformShare, Registry } from "../../protocol/ports/storage.ts";
 import type { Platform } from "../../protocol/trades.ts";
 import { messageOf } from "../../protocol/errors.ts";
 import { freeForMs, liveForMs, type LeaseProfile } from "../core/leaseProfile.ts";
+import { patienceMs } from "../core/leaseDeadline.ts";
 import { grow, surplus, type GrowingPause, type PauseBounds } from "../core/leaseShare.ts";
 import type { SharedGate } from "../executor/sharedGate.ts";
-import type { HeldAccounts } from "./heldAccounts.ts";
+import type { HeldAccounts, Holding } from "./heldAccounts.ts";
+import type { LeaseClocks } from "./leaseClocks.ts";
 import { within } from "../../protocol/waiting.ts";
 
 export interface ClaimsOptions {
@@ -25,13 +30,20 @@ export interface ClaimsOptions {
   readonly gate: SharedGate;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly journal: Journal;
+  /** How long after its sending an order may still be executed. */
+  readonly settleMs: number;
   /** What the node says of itself, as long as it runs. */
   readonly report: () => Omit<NodeReport, "accepting">;
   /** Null: not configured here (yet), so it is not handed back as surplus. */
   readonly platformOf: (account: AccountId) => Platform | null;
-  readonly onAcquired: (held: HeldAccount, slot: number) => void;
-  /** Ends the account's actor after its orders under way, and resolves when the log has what it said (3). Bounded. */
-  readonly onHandBack: (account: AccountId) => Promise<void>;
+  /** It came to this node, and the gate is open for it. */
+  readonly onAcquired: (owned: OwnedAccount, slot: number) => void;
+  /**
+   * Ends the account's actor after its orders under way, and resolves when the log has what it said (3), with for how long
+   * one of its orders may still be executed: 0 when all are answered. Bounded.
+   */
+  readonly onHandBack: (account: AccountId) => Promise<number>;
 }
 
 /** Accounts of a node that stops are handed back this many at a time: each waits mostly for its broker. */
@@ -45,6 +57,7 @@ const REST: PauseBounds = { firstMs: 30_000, longestMs: 600_000, forgetMs: RETUR
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #held: HeldAccounts;
+  readonly #clocks: LeaseClocks;
   /** Accounts that could not be served here. */
   readonly #avoided = new Map<AccountId, GrowingPause>();
   /** When an account was handed back as surplus. */
@@ -59,9 +72,10 @@ export class Claims {
   /** Shares that were asked for before this say nothing about what is left (2). */
   #spreadChangedAtMs = 0;
 
-  constructor(options: ClaimsOptions, held: HeldAccounts) {
+  constructor(options: ClaimsOptions, held: HeldAccounts, clocks: LeaseClocks) {
     this.#options = options;
     this.#held = held;
+    this.#clocks = clocks;
   }
 
   /** Nothing is taken any more; what is held goes back. */
@@ -86,26 +100,47 @@ export class Claims {
     this.#stopped = true;
   }
 
-  /** An account that the database says is ours: from a claim, or from a renewal's list. */
-  take(held: HeldAccount): void {
-    const { logger, onAcquired } = this.#options;
+  /** By the answer to a claim, or to a take of what a claim gave whose answer was lost. */
+  acquired(owned: OwnedAccount): void {
+    const { logger, journal, onAcquired } = this.#options;
+    const { account, epoch, settleLeftMs } = owned;
     if (this.#stopped) return;
-    if (this.#closed && this.#held.get(held.account) === null) return void this.#release(held); // (4)
-    const taken = this.#held.take(held);
+    if (this.#closed && this.#held.get(account) === null) return this.release(owned); // (4)
+    const taken = this.#held.take(owned);
     switch (taken.kind) {
       case "taken":
-        this.#noteReturn(held.account);
-        return onAcquired(held, taken.slot);
-      case "known":
+        this.#noteReturn(account);
+        journal.note({ account, epoch }, "claimed", { settleLeftMs: Math.round(settleLeftMs) });
+        return onAcquired(owned, taken.slot);
+      case "old":
         return;
       case "over":
-        return void this.#release(held); // (4) its release was lost
+        return this.release(owned); // (4) its release was lost
       case "full":
-        logger.error({ account: held.account }, "no gate slot left: given back, for another process to trade");
-        this.#avoid(held.account);
-        this.#held.giveBack(held);
-        return void this.#release(held);
+        logger.error({ account }, "no gate slot left: given back, for another process to trade");
+        this.#avoid(account);
+        this.#held.giveBack(owned, 0);
+        return this.release(owned);
     }
+  }
+
+  /** Whether an account should be taken that is listed as ours and that nobody told us of. What cannot be served goes back (4). */
+  wants(listed: HeldAccount): boolean {
+    if (this.#closed || this.#isAvoided(listed.account) || this.#held.isOver(listed)) {
+      this.release(listed);
+      return false;
+    }
+    return !this.#claiming; // else it may be what that claim is about to tell
+  }
+
+  /** It is being handed back: its actor ends. */
+  isLeaving(account: AccountId): boolean {
+    return this.#leaving.has(account);
+  }
+
+  /** Nobody waits for it: what is not released is listed again. */
+  release(held: HeldAccount): void {
+    if (!this.#stopped) void this.#release(held);
   }
 
   /** `sentAtMs`: when the renewal was sent that told the shares. */
@@ -113,7 +148,7 @@ export class Claims {
     const { clock, platformOf, logger, report } = this.#options;
     const nowMs = clock.monotonicMs();
     if (this.#closed || this.#surplusUnderWay || this.#isResting(nowMs) || sentAtMs < this.#spreadChangedAtMs || !report().logOk) return;
-    const movable = this.#held.all.filter(({ account }) => !this.#leaving.has(account)).map(({ account }) => ({ account, platform: platformOf(account) }));
+    const movable = this.#held.holdings.filter(({ account, confirmed }) => confirmed && !this.#leaving.has(account)).map(({ account }) => ({ account, platform: platformOf(account) }));
     const account = surplus(shares, movable);
     if (account === null) return;
     logger.info({ account }, "handed back: another node has room for it");
@@ -127,9 +162,9 @@ export class Claims {
 
   /** Gracefully (3). Never rejects: what could not be released is found by the next renewal, or ends with the lease. */
   handBack(account: AccountId): Promise<void> {
-    const held = this.#held.get(account);
-    if (held === null) return Promise.resolve();
-    const leaving = this.#leaving.get(account) ?? this.#leave(held).finally(() => this.#leaving.delete(account));
+    const holding = this.#held.get(account);
+    if (holding === null) return Promise.resolve();
+    const leaving = this.#leaving.get(account) ?? this.#leave(holding).finally(() => this.#leaving.delete(account));
     this.#leaving.set(account, leaving);
     return leaving;
   }
@@ -144,7 +179,11 @@ export class Claims {
 
   /** Gives back an account that cannot be served here, gracefully (3), and leaves it to others for a growing pause. Never rejects. */
   giveUp(account: AccountId): Promise<void> {
-    if (this.#held.get(account) !== null) this.#avoid(account);
+    const holding = this.#held.get(account);
+    if (holding !== null) {
+      this.#avoid(account);
+      this.#options.journal.note({ account, epoch: holding.epoch }, "given_up", {});
+    }
     return this.handBack(account);
   }
 
@@ -155,17 +194,29 @@ export class Claims {
     if (old === undefined || nowMs >= old.untilMs) this.#avoided.set(account, grow(old, nowMs, AVOIDANCE));
   }
 
-  async #leave(held: HeldAccount): Promise<void> {
-    const { onHandBack, logger } = this.#options;
-    const { account } = held;
+  #isAvoided(account: AccountId): boolean {
+    return this.#options.clock.monotonicMs() < (this.#avoided.get(account)?.untilMs ?? -Infinity);
+  }
+
+  async #leave(holding: Holding): Promise<void> {
+    const { clock } = this.#options;
+    const { account } = holding;
+    const unsettledMs = await this.#drained(account);
+    if (this.#stopped || this.#held.get(account) !== holding) return;
+    const held = { account, epoch: holding.epoch }; // a lift meanwhile may have raised it
+    this.#held.giveBack(held, clock.monotonicMs() + unsettledMs);
+    await this.#release(held);
+  }
+
+  /** An end of which nothing is known may have left an order that was just sent. */
+  async #drained(account: AccountId): Promise<number> {
+    const { onHandBack, logger, settleMs } = this.#options;
     try {
-      await onHandBack(account);
+      return await onHandBack(account);
     } catch (error) {
       logger.warn({ account, error: messageOf(error) }, "handed back without everything in the log");
+      return settleMs;
     }
-    if (this.#stopped || this.#held.get(account)?.epoch !== held.epoch) return;
-    this.#held.giveBack(held);
-    await this.#release(held);
   }
 
   #schedule(): void {
@@ -178,16 +229,16 @@ export class Claims {
   }
 
   async #claim(): Promise<void> {
-    const { registry, me, profile, gate, clock, logger, report } = this.#options;
+    const { registry, me, profile, gate, clock, logger, report, settleMs } = this.#options;
     const limit = report().capacity - this.#held.size;
-    if (this.#claiming || this.#closed || !gate.lifted || limit <= 0) return; // (1)
+    const [fence, expected] = [gate.state(), this.#clocks.expected];
+    if (this.#claiming || this.#closed || expected === null || !gate.isStill(fence) || limit <= 0) return; // (1)
     this.#claiming = true;
-    const nowMs = clock.monotonicMs();
-    const avoid = [...this.#avoided].filter(([, { untilMs }]) => nowMs < untilMs).map(([account]) => account);
+    const avoid = [...this.#avoided.keys()].filter((account) => this.#isAvoided(account));
+    const terms = { limit, freeForMs: freeForMs(profile), liveForMs: liveForMs(profile), avoid, settleMs, expected, leaveLapsed: this.#clocks.leaveLapsed };
     try {
-      const claim = registry.claim(me, { limit, freeForMs: freeForMs(profile), liveForMs: liveForMs(profile), avoid });
-      // A claim that is answered too late has happened all the same: the next renewal lists what it took.
-      for (const held of await within(clock, profile.queryTimeoutMs, "claim", claim)) this.take(held);
+      const owned = await within(clock, patienceMs(profile, gate.leftMs()), "claim", registry.claim(me, terms));
+      if (gate.isStill(fence)) for (const one of owned) this.acquired(one); // (5)
     } catch (error) {
       logger.warn({ error: messageOf(error) }, "no accounts claimed");
     } finally {
@@ -195,12 +246,15 @@ export class Claims {
     }
   }
 
-  async #release(held: HeldAccount): Promise<void> {
-    const { registry, me, profile, clock, logger } = this.#options;
+  async #release({ account, epoch }: HeldAccount): Promise<void> {
+    const { registry, me, profile, clock, logger, journal } = this.#options;
+    const held = { account, epoch };
+    const unsettledMs = this.#held.unsettledMs(account, clock.monotonicMs());
     try {
-      await within(clock, profile.queryTimeoutMs, "release", registry.release(me, held));
+      const isReleased = await within(clock, profile.queryTimeoutMs, "release", registry.release(me, held, unsettledMs));
+      if (isReleased) journal.note(held, "released", { unsettledMs: Math.round(unsettledMs) });
     } catch (error) {
-      logger.warn({ account: held.account, error: messageOf(error) }, "account not given back yet");
+      logger.warn({ account, error: messageOf(error) }, "account not given back yet");
     }
   }
 

@@ -3,20 +3,41 @@
 // 1. A slot is one account's for the life of the process: its epochs never open the gate for
 //    another's waiting calls.
 // 2. An ownership that was given back is over, whatever a list says that was read before.
+// 3. The slot holds an epoch only while that is confirmed: nothing but the answer to a claim or a take
+//    confirms. What is held and not confirmed passes no gate, whatever the fence is at.
 
 import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import type { HeldAccount } from "../../protocol/ports/storage.ts";
 import type { SharedGate } from "../executor/sharedGate.ts";
 
-/** `over`: it was given back; `full`: the gate has no slot left for it. */
-export type Taken = { readonly kind: "taken"; readonly slot: number } | { readonly kind: "known" | "over" | "full" };
+/** One ownership, as long as it lasts: its epoch rises each time it is confirmed. */
+export interface Holding {
+  readonly account: AccountId;
+  readonly slot: number;
+  readonly epoch: Epoch;
+  readonly confirmed: boolean;
+}
+
+/** `old`: it is held at this epoch or a newer one; `over`: it was given back; `full`: the gate has no slot left for it. */
+export type Taken = { readonly kind: "taken"; readonly slot: number } | { readonly kind: "old" | "over" | "full" };
+
+interface Entry extends Holding {
+  epoch: Epoch;
+  confirmed: boolean;
+}
+
+interface GivenBack {
+  readonly epoch: Epoch;
+  /** Monotonic: until then an order of ours may be executed. */
+  readonly unsettledUntilMs: number;
+}
 
 export class HeldAccounts {
   readonly #gate: SharedGate;
   /** In the order in which they were taken. */
-  readonly #held = new Map<AccountId, HeldAccount>();
+  readonly #held = new Map<AccountId, Entry>();
   readonly #slots = new Map<AccountId, number>();
-  readonly #givenBack = new Map<AccountId, Epoch>();
+  readonly #givenBack = new Map<AccountId, GivenBack>();
 
   constructor(gate: SharedGate) {
     this.#gate = gate;
@@ -26,36 +47,77 @@ export class HeldAccounts {
     return this.#held.size;
   }
 
-  /** Oldest first. */
+  /** Oldest first, as they are now. */
   get all(): readonly HeldAccount[] {
+    return [...this.#held.values()].map(({ account, epoch }) => ({ account, epoch }));
+  }
+
+  /** Oldest first. */
+  get holdings(): readonly Holding[] {
     return [...this.#held.values()];
   }
 
-  get(account: AccountId): HeldAccount | null {
+  get(account: AccountId): Holding | null {
     return this.#held.get(account) ?? null;
   }
 
-  take(held: HeldAccount): Taken {
-    if (this.#held.has(held.account)) return { kind: "known" };
-    if ((this.#givenBack.get(held.account) ?? 0) >= held.epoch) return { kind: "over" }; // (2)
-    const slot = this.#slots.get(held.account) ?? this.#slots.size; // (1)
+  /** A claim's or take's answer for an account that was not held. */
+  take({ account, epoch }: HeldAccount): Taken {
+    if (this.#held.has(account)) return { kind: "old" };
+    if (this.isOver({ account, epoch })) return { kind: "over" };
+    const slot = this.#slots.get(account) ?? this.#slots.size; // (1)
     if (slot >= this.#gate.slots) return { kind: "full" };
-    this.#slots.set(held.account, slot);
-    this.#held.set(held.account, held);
-    this.#gate.setEpoch(slot, held.epoch);
+    this.#slots.set(account, slot);
+    this.#held.set(account, { account, slot, epoch, confirmed: true });
+    this.#gate.setEpoch(slot, epoch);
     return { kind: "taken", slot };
   }
 
-  /** Nothing passes the gate for it from now on. False: it is not held so. */
-  forget({ account, epoch }: HeldAccount): boolean {
-    if (this.#held.get(account)?.epoch !== epoch) return false;
-    this.#gate.clearSlot(this.#slots.get(account) ?? 0);
-    return this.#held.delete(account);
+  /** A take's answer for one that is held: it goes on at the new epoch. False: it is known at a newer one. */
+  confirm({ account, epoch }: HeldAccount): boolean {
+    const entry = this.#held.get(account);
+    if (entry === undefined || epoch < entry.epoch) return false;
+    entry.epoch = epoch;
+    entry.confirmed = true;
+    this.#gate.setEpoch(entry.slot, epoch);
+    return true;
+  }
+
+  /** It is at this epoch, and that is not confirmed (3). */
+  unconfirm({ account, epoch }: HeldAccount): void {
+    const entry = this.#held.get(account);
+    if (entry === undefined) return;
+    this.#gate.clearSlot(entry.slot);
+    entry.epoch = epoch;
+    entry.confirmed = false;
+  }
+
+  /** The lease under which they were confirmed may have ended meanwhile. */
+  unconfirmAll(): void {
+    for (const held of this.all) this.unconfirm(held);
+  }
+
+  /** Nothing passes the gate for it from now on. */
+  forget(account: AccountId): void {
+    const entry = this.#held.get(account);
+    if (entry === undefined) return;
+    this.#gate.clearSlot(entry.slot);
+    this.#held.delete(account);
   }
 
   /** Forgets it, and for good at this epoch. */
-  giveBack(held: HeldAccount): void {
-    this.forget(held);
-    this.#givenBack.set(held.account, held.epoch);
+  giveBack({ account, epoch }: HeldAccount, unsettledUntilMs: number): void {
+    this.forget(account);
+    this.#givenBack.set(account, { epoch, unsettledUntilMs });
+  }
+
+  /** Invariant 2. */
+  isOver({ account, epoch }: HeldAccount): boolean {
+    return (this.#givenBack.get(account)?.epoch ?? 0) >= epoch;
+  }
+
+  /** For how long an order may still be executed that was sent under an ownership that was given back. */
+  unsettledMs(account: AccountId, nowMs: number): number {
+    return Math.max(0, (this.#givenBack.get(account)?.unsettledUntilMs ?? 0) - nowMs);
   }
 }

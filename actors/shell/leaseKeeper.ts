@@ -1,35 +1,35 @@
-// Owns a node's lease: renewing it, and the gate that it opens. What it holds under it is claims.ts's.
+// Owns a node's lease: renewing it, and the gate that it opens. What it holds under it is claims.ts's, and
+// confirming that it still does is confirmations.ts's.
 //
 // 1. The deadline counts from before the renewal was sent: a reply that comes late gives no more.
 // 2. One failed renewal changes nothing; a passed deadline trips, whatever reply comes afterwards. A
 //    renewal is given up when its answer is worth nothing any more: at the latest at the deadline.
-// 3. A node starts fenced. The gate opens once the lease is proven (6), again after each trip, and what
-//    it missed is reconciled.
+// 3. A node starts fenced. The gate opens once every account that a renewal lists as ours has been asked for
+//    at its epoch, again after each trip, and what it missed is reconciled.
 // 4. Nothing delays a renewal: all else is done beside it.
 // 5. A second process under the name of a live one waits fenced, since the first may be about to
 //    end; after a ttl it is a mistake in somebody's configuration.
-// 6. Only a renewal that found our lease live, and was sent after the answer to the one before it, opens
-//    the gate. Its list of accounts was read while the lease was live, so a claim that began since then left us
-//    alone. A reply to a lapsed lease may list what another node took while the renewal waited for its
-//    row; one after a renewal that nobody answered may have been read before that one took effect.
-//    Neither opens anything, and the next renewal follows at once.
-//
-// What remains open: a claim that judged our lease before it was live again, and commits after the list
-// of (6) was read. Until the next renewal shows it two nodes have the account. Only confirming the
-// accounts one by one, each at its epoch, closes that.
+// 6. A lease that was not live when it was renewed always fences, whatever we think: another may have taken
+//    what was ours. So does another database clock or timeline, which says that nothing is known of that.
+// 7. What a list gives to another is forgotten at once, whatever becomes of the rest.
+// 8. A node that stays fenced for a ttl although its renewals are answered ends: its parent then frees its accounts.
 
 import type { AccountId } from "../../protocol/ids.ts";
 import type { Timer } from "../../protocol/ports/clock.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { HeldAccount, RenewReply } from "../../protocol/ports/storage.ts";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
-import type { Deadline, FenceState } from "../executor/sharedGate.ts";
-import { Claims, type ClaimsOptions } from "./claims.ts";
+import { deadlineOf, leftMs, patienceMs, type Moment } from "../core/leaseDeadline.ts";
+import { compareOwned } from "../core/ownedList.ts";
+import { Claims } from "./claims.ts";
+import { Confirmations, type ConfirmationsOptions, type Proof } from "./confirmations.ts";
 import { HeldAccounts } from "./heldAccounts.ts";
+import { LeaseClocks } from "./leaseClocks.ts";
 import type { OthersWord } from "./logWatch.ts";
+import { NodeSweep } from "./nodeSweep.ts";
 import { within } from "../../protocol/waiting.ts";
 
-export interface LeaseKeeperOptions extends ClaimsOptions {
+export interface LeaseKeeperOptions extends ConfirmationsOptions {
   readonly metrics: Metrics;
   /** It is another node's already, or nobody's: its actor ends at once. */
   readonly onLost: (account: AccountId) => void;
@@ -37,37 +37,36 @@ export interface LeaseKeeperOptions extends ClaimsOptions {
   readonly onTrip: () => void;
   /** The lease itself has run out while the gate was closed: what is still unanswered is given up. */
   readonly onLeaseEnd: () => void;
-  /** The gate is open again after a trip. */
-  readonly onLift: () => void;
-  /** The process should end: (5). */
+  /** The process should end: (5), (8). */
   readonly onFatal: (error: Error) => void;
 }
 
 /** What a renewal was sent on: judged by when its reply comes. */
-interface Sent {
-  readonly atMs: number;
-  readonly fence: FenceState;
+interface Sent extends Proof {
+  readonly at: Moment;
   readonly held: readonly HeldAccount[];
-  readonly deadline: Deadline;
-  readonly before: Came;
 }
-
-/** What a renewal came to: no answer that gives us the lease, or one that left the gate closed or open. */
-type Came = "to nothing" | "closed" | "open";
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #held: HeldAccounts;
+  readonly #clocks: LeaseClocks;
   readonly #claims: Claims;
+  readonly #confirmations: Confirmations;
+  readonly #sweep: NodeSweep;
   #renewTimer: Timer | null = null;
   #deadlineTimer: Timer | null = null;
   #endTimer: Timer | null = null;
   #renewing = false;
+  /** Monotonic: when the next renewal is due. */
+  #dueAtMs = Infinity;
   /** Something new is to be said: the next renewal follows at once. */
   #hasNews = false;
+  /** We opened the gate and have not noticed that it closed; a host closes it by itself. */
+  #isOpen = false;
   #refusedSinceMs: number | null = null;
-  /** The newest renewal: (6). */
-  #came: Came = "to nothing";
+  /** When the first of the renewals was answered since when each was, and the gate is closed all the same (8). */
+  #stuckSinceMs: number | null = null;
   /** When the first of the renewals was sent that were all answered up to now; null: the newest was not. */
   #answeredSinceMs: number | null = null;
   #others: OthersWord | null = null;
@@ -77,7 +76,11 @@ export class LeaseKeeper {
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
     this.#held = new HeldAccounts(options.gate);
-    this.#claims = new Claims(options, this.#held);
+    this.#clocks = new LeaseClocks(options);
+    this.#claims = new Claims(options, this.#held, this.#clocks);
+    this.#sweep = new NodeSweep(options);
+    const rounds = { onLifted: (proof: Proof) => this.#lifted(proof), onNotLifted: (why: string) => this.#notLifted(why) };
+    this.#confirmations = new Confirmations({ ...options, ...rounds }, this.#held, this.#claims, this.#clocks);
   }
 
   get accounts(): readonly HeldAccount[] {
@@ -95,13 +98,12 @@ export class LeaseKeeper {
   }
 
   /**
-   * The renewals that open the gate, and the first claim; later ones follow by themselves.
+   * The renewal that opens the gate, and the first claim; later ones follow by themselves.
    * @throws LockstepError when the database cannot be asked at all
    */
   async start(): Promise<void> {
-    const nextMs = await this.#renew();
-    // The first lease of a boot was never live before: (6).
-    this.#schedule(nextMs === 0 ? await this.#renewOrRetry() : nextMs);
+    this.#schedule(await this.#renew());
+    this.#sweep.start();
     await this.#claims.start();
   }
 
@@ -116,7 +118,10 @@ export class LeaseKeeper {
   /** Ends without a word to the database: as in a process that dies. The lease runs out, or somebody ends it. */
   abandon(): void {
     this.#stopped = true;
+    this.#isOpen = false;
     this.#claims.stop();
+    this.#confirmations.stop();
+    this.#sweep.stop();
     for (const timer of [this.#renewTimer, this.#deadlineTimer, this.#endTimer]) timer?.cancel();
     this.#options.gate.trip();
   }
@@ -133,7 +138,8 @@ export class LeaseKeeper {
 
   async #drain(): Promise<void> {
     this.#claims.close();
-    this.#tellNews();
+    this.#hasNews = true;
+    if (!this.#renewing) this.#schedule(0);
     await this.#claims.handBackAll();
     if (this.#stopped) return;
     this.abandon();
@@ -141,76 +147,107 @@ export class LeaseKeeper {
     await within(clock, profile.queryTimeoutMs, "leaving", registry.leave(me));
   }
 
-  /** What this node says of itself has changed: the others should not wait for the next renewal. */
-  #tellNews(): void {
-    this.#hasNews = true;
-    if (!this.#renewing) this.#schedule(0);
-  }
-
+  /** What this node says of itself may have changed meanwhile: the others should not wait for it. */
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
+    const { clock } = this.#options;
+    const pauseMs = this.#hasNews ? 0 : delayMs;
     this.#renewTimer?.cancel();
-    this.#renewTimer = this.#options.clock.after(this.#hasNews ? 0 : delayMs, () => void this.#renewOrRetry().then((nextMs) => this.#schedule(nextMs)));
+    this.#dueAtMs = clock.monotonicMs() + pauseMs;
+    this.#renewTimer = clock.after(pauseMs, () => void this.#renewOrRetry().then((nextMs) => this.#schedule(nextMs)));
   }
 
   /** Invariant 2. Never rejects. */
   async #renewOrRetry(): Promise<number> {
+    const { logger, journal, profile } = this.#options;
     try {
       return await this.#renew();
     } catch (error) {
       this.#answeredSinceMs = null;
-      this.#options.logger.warn({ error: messageOf(error) }, "lease not renewed");
-      return this.#options.profile.retryMs;
+      this.#stuckSinceMs = null;
+      logger.warn({ error: messageOf(error) }, "lease not renewed");
+      journal.note(null, "renew_failed", { error: messageOf(error), leftMs: Math.round(this.#options.gate.leftMs()) });
+      return profile.retryMs;
     }
   }
 
   /** Resolves with the pause until the next. */
   async #renew(): Promise<number> {
     const { registry, me, profile, clock, gate, report } = this.#options;
-    const leftMs = gate.leftMs();
-    if (gate.lifted && leftMs === 0) this.#trip("the deadline passed");
+    const at = this.#clocks.now;
+    this.#clocks.look(at);
+    this.#notice();
     // What is claimed while the renewal is under way may not be in its reply: it is compared with what was held before.
-    const atMs = clock.monotonicMs();
-    const reachMs = profile.ttlMs - profile.marginMs;
-    const sent: Sent = { atMs, fence: gate.state(), held: this.#held.all, deadline: { monotonicMs: atMs + reachMs, wallMs: clock.wallMs() + reachMs }, before: this.#came }; // (1)
-    this.#came = "to nothing";
-    const timeoutMs = gate.lifted ? Math.min(profile.queryTimeoutMs, leftMs) : profile.queryTimeoutMs;
+    const sent: Sent = { at, fence: gate.state(), held: this.#held.all, deadline: deadlineOf(at, profile) }; // (1)
+    const timeoutMs = patienceMs(profile, this.#isOpen ? gate.leftMs() : leftMs(sent.deadline, at)); // (2)
     this.#renewing = true;
     this.#hasNews = false;
     try {
       const terms = { ttlMs: profile.ttlMs, timeoutMs, report: { ...report(), accepting: !this.#claims.closed } };
       const reply = await within(clock, timeoutMs, "renewal", registry.renew(me, terms));
       if (this.#stopped) return 0;
-      if (!reply.held) return this.#refused(sent, reply);
-      this.#renewed(sent, reply);
-      this.#came = gate.lifted ? "open" : "closed";
-      if (gate.lifted) return Math.max(0, profile.renewMs - (clock.monotonicMs() - atMs));
-      return sent.before === "closed" ? profile.retryMs : 0; // (6): at once, but not without end
+      return reply.held ? this.#renewed(sent, reply) : this.#refused(sent, reply);
     } finally {
       this.#renewing = false;
     }
   }
 
-  #renewed(sent: Sent, reply: RenewReply): void {
-    const { gate, onLift } = this.#options;
+  #renewed(sent: Sent, reply: RenewReply): number {
+    const { clock, gate, profile, journal } = this.#options;
+    const tookMs = clock.monotonicMs() - sent.at.monotonicMs;
     this.#refusedSinceMs = null;
-    this.#answeredSinceMs ??= sent.atMs;
-    this.#others = { reachLog: reply.othersLogOk, askedAtMs: sent.atMs, answeredSinceMs: this.#answeredSinceMs };
-    if (gate.lifted && !reply.wasLive) this.#trip("the lease had lapsed");
-    this.#compare(sent.held, reply.accounts);
-    if (gate.lifted && !gate.extend(sent.deadline)) this.#trip("the renewal came after the deadline");
-    const isProven = reply.wasLive && sent.before !== "to nothing"; // (6)
-    // Only on the state seen before the renewal: a trip that came meanwhile waits for the next one.
-    if (!gate.lifted && isProven && gate.lift(sent.fence, sent.deadline)) onLift();
-    this.#watch(sent.deadline);
-    if (gate.lifted) this.#claims.balance(reply.shares, sent.atMs);
+    this.#answeredSinceMs ??= sent.at.monotonicMs;
+    this.#others = { reachLog: reply.othersLogOk, askedAtMs: sent.at.monotonicMs, answeredSinceMs: this.#answeredSinceMs };
+    const isAnother = this.#clocks.heard(reply.clock, sent.at.monotonicMs);
+    const wasLive = reply.wasLive && !isAnother; // (6)
+    journal.note(null, "renewed", { tookMs: Math.round(tookMs), wasLive, accounts: reply.accounts.length });
+    if (this.#isOpen && !wasLive) this.#trip(isAnother ? "the database is another one" : "the lease had lapsed");
+    const unknown = this.#compare(sent.held, reply.accounts);
+    this.#notice();
+    if (this.#isOpen && !gate.extend(sent.deadline)) this.#trip("the renewal came after the deadline");
+    if (this.#isOpen) {
+      this.#watch(sent.deadline);
+      void this.#confirmations.catchUp(unknown);
+      this.#claims.balance(reply.shares, sent.at.monotonicMs);
+    } else if (gate.state() !== sent.fence) {
+      return 0; // It was tripped since: only a renewal that saw it so can open it (3).
+    } else {
+      this.#endIfStuck();
+      if (!this.#stopped && !(wasLive && this.#confirmations.goesOn(sent))) void this.#confirmations.lift(sent, unknown);
+    }
+    return Math.max(0, profile.renewMs - tookMs);
+  }
+
+  #lifted({ deadline }: Proof): void {
+    this.#isOpen = true;
+    this.#stuckSinceMs = null;
+    this.#watch(deadline);
+    this.#notice(); // time may have gone on while we were about it
+  }
+
+  #notLifted(why: string): void {
+    const { logger, me, profile, clock } = this.#options;
+    logger.warn({ node: me.node, why }, "still fenced");
+    if (!this.#renewing && this.#dueAtMs > clock.monotonicMs() + profile.retryMs) this.#schedule(profile.retryMs);
+  }
+
+  /** Invariant 8. */
+  #endIfStuck(): void {
+    const { clock, profile, onFatal } = this.#options;
+    this.#stuckSinceMs ??= clock.monotonicMs();
+    if (clock.monotonicMs() - this.#stuckSinceMs < profile.ttlMs) return;
+    this.abandon();
+    onFatal(new LockstepError("unreachable", `the lease is renewed, and the gate has stayed closed for ${Math.round(profile.ttlMs / 1_000)} s`));
   }
 
   /** The name is another live process's, or our lease was ended for us (5). */
   #refused(sent: Sent, reply: RenewReply): number {
-    const { me, profile, clock, gate, logger, onFatal } = this.#options;
-    if (gate.lifted) this.#trip("the node's name belongs to another process");
+    const { me, profile, clock, logger, journal, onFatal } = this.#options;
+    journal.note(null, "renew_failed", { error: "refused", leftMs: 0 });
+    if (this.#isOpen) this.#trip("the node's name belongs to another process");
+    this.#confirmations.stop();
     this.#compare(sent.held, reply.accounts);
+    this.#stuckSinceMs = null;
     this.#refusedSinceMs ??= clock.monotonicMs();
     logger.warn({ node: me.node }, "another live process has this node's name: waiting, fenced");
     if (clock.monotonicMs() - this.#refusedSinceMs >= profile.ttlMs) {
@@ -221,34 +258,45 @@ export class LeaseKeeper {
   }
 
   /** The gate needs no timer to be closed; whoever waits for a call does. */
-  #watch(deadline: Deadline): void {
-    const { clock, gate, profile, onLeaseEnd } = this.#options;
-    if (!gate.lifted) return;
+  #watch(deadline: Moment): void {
+    const { clock, profile, journal, onLeaseEnd } = this.#options;
     this.#deadlineTimer?.cancel();
     this.#endTimer?.cancel();
-    const leftMs = deadline.monotonicMs - clock.monotonicMs();
-    this.#deadlineTimer = clock.after(leftMs, () => this.#trip("the deadline passed"));
-    this.#endTimer = clock.after(leftMs + profile.marginMs, () => onLeaseEnd());
+    const remainingMs = deadline.monotonicMs - clock.monotonicMs();
+    this.#deadlineTimer = clock.after(remainingMs, () => this.#trip("the deadline passed"));
+    this.#endTimer = clock.after(remainingMs + profile.marginMs, () => {
+      journal.note(null, "lease_end", {});
+      onLeaseEnd();
+    });
+  }
+
+  /** Whoever uses the gate closes it by a comparison of clocks; so does the time that passes. */
+  #notice(): void {
+    if (this.#isOpen && this.#options.gate.leftMs() === 0) this.#trip("a clock passed the deadline");
   }
 
   #trip(why: string): void {
-    const { gate, metrics, logger, me, onTrip } = this.#options;
+    const { gate, metrics, logger, journal, me, onTrip } = this.#options;
+    this.#isOpen = false;
     this.#deadlineTimer?.cancel();
     gate.trip();
     metrics.count("lease_trips");
     logger.error({ node: me.node, why }, "fenced: this node cannot prove its lease");
+    journal.note(null, "fenced", { why, accounts: this.#held.size });
     onTrip();
   }
 
-  /** Forgets what the database says is not ours at our epoch, takes what it says is. */
-  #compare(heldBefore: readonly HeldAccount[], listed: readonly HeldAccount[]): void {
-    const { logger, onLost } = this.#options;
-    const mine = new Map(listed.map((held) => [held.account, held.epoch]));
-    for (const held of heldBefore) {
-      if (mine.get(held.account) === held.epoch || !this.#held.forget(held)) continue;
+  /** Forgets what the database says is not ours (7), and fences alone what is at another epoch. Resolves with what is ours and was never told us. */
+  #compare(heldThen: readonly HeldAccount[], listed: readonly HeldAccount[]): readonly HeldAccount[] {
+    const { logger, journal, onLost } = this.#options;
+    const { lost, moved, unknown } = compareOwned(heldThen, this.#held.all, listed);
+    for (const held of lost) {
+      this.#held.forget(held.account);
       logger.error({ account: held.account }, "account no longer owned by this node");
+      journal.note(held, "forgotten", {});
       onLost(held.account);
     }
-    for (const held of listed) this.#claims.take(held);
+    for (const held of moved) this.#held.unconfirm(held);
+    return unknown;
   }
 }

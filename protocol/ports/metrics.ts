@@ -23,6 +23,7 @@ export const COUNTERS = {
   copies_missing: "copies found neither open nor in the history",
   reconcile_runs: "plans made",
   reconcile_drift: "routine plans that were not empty",
+  barriers_late: "takeovers that went on without all that the former owners said",
   events_waiting_full: "pair events that found the buffer full",
   events_refused: "pair events that the log refuses for their own sake",
   events_gap: "times that retention took pair events before a writer read them",
@@ -33,6 +34,8 @@ export const COUNTERS = {
   rows_rejected: "pair events kept aside for their own sake",
   replay_dropped: "entries of the timeline that the replay topic does not have",
   lease_trips: "times that the fence closed",
+  wall_clock_jumps: "times that the wall clock and the monotonic clock of this machine went apart",
+  database_clock_jumps: "times that the database's clock or timeline was another one",
 } as const;
 
 export type CounterName = keyof typeof COUNTERS;

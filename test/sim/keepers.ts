@@ -14,11 +14,14 @@ import type { HeldAccount, Identity, Registry } from "../../protocol/ports/stora
 import type { Platform } from "../../protocol/trades.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { pause } from "../../protocol/waiting.ts";
+import { recordingJournal } from "../support/recordingJournal.ts";
 import { recordingLogger } from "../support/recordingLogger.ts";
 import { CountingMetrics, elapsed } from "./cell.ts";
 import { FakeScheduler } from "./scheduler.ts";
 
 const LOOK_MS = 50;
+const SETTLE_MS = 30_000;
 /** A call to the database takes up to twice this. */
 const HOP_MS = 4;
 
@@ -92,7 +95,8 @@ export class KeeperCell {
     const member: Member = {
       name, me, gate, permits, fatal: [], acquired: [], released: [], lost: [], alive: true,
       keeper: new LeaseKeeper({
-        registry, me, profile, gate, clock, logger: recordingLogger(), metrics: new CountingMetrics(),
+        registry, me, profile, gate, clock, logger: recordingLogger(), metrics: new CountingMetrics(), journal: recordingJournal(),
+        settleMs: SETTLE_MS,
         report: () => ({ logOk: true, capacity: plan.capacity ?? 64, platforms: plan.platforms ?? ["mt4", "mt5"], address: null }),
         platformOf: (account) => this.#accounts.get(account)?.platform ?? null,
         onAcquired: ({ account, epoch }, slot) => {
@@ -101,10 +105,16 @@ export class KeeperCell {
           this.#checkOwners();
         },
         onLost: (account) => member.lost.push(account),
-        onHandBack: (account) => new Promise((resolve) => void clock.after(plan.handBackMs?.(account) ?? 200 * clock.random.next(), resolve)),
+        onHandBack: async (account) => {
+          await pause(clock, plan.handBackMs?.(account) ?? 200 * clock.random.next());
+          return 0;
+        },
         onTrip: () => undefined,
         onLeaseEnd: () => undefined,
-        onLift: () => this.#checkOwners(),
+        onConfirmed: ({ account, epoch }) => {
+          permits.set(account, { slot: permits.get(account)?.slot ?? -1, epoch });
+          this.#checkOwners();
+        },
         onFatal: (error) => member.fatal.push(error),
       }),
     };
@@ -167,13 +177,15 @@ export class KeeperCell {
     return {
       renew: (me, terms) => asked(() => registry.renew(me, terms)),
       claim: (me, terms) => asked(() => registry.claim(me, terms)),
-      release: (me, held) =>
+      take: (me, accounts, terms) => asked(() => registry.take(me, accounts, terms)),
+      release: (me, held, unsettledMs) =>
         asked(async () => {
-          const isReleased = await registry.release(me, held);
+          const isReleased = await registry.release(me, held, unsettledMs);
           if (isReleased) onReleased(held.account);
           return isReleased;
         }),
       leave: (me) => asked(() => registry.leave(me)),
+      sweep: (deadForMs) => asked(() => registry.sweep(deadForMs)),
     };
   }
 

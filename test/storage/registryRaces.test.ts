@@ -137,14 +137,15 @@ async function keeping(t: TestContext, registry: Registry) {
     },
   };
   const keeper = new LeaseKeeper({
-    registry: reached, me: me("alice"), profile: STEADY, gate, clock, logger: silent, metrics: new CountingMetrics(),
+    registry: reached, me: me("alice"), profile: STEADY, gate, clock, logger: silent, metrics: new CountingMetrics(), journal: { note: (_, event) => void (event === "lifted" && told.push("lift")) },
+    settleMs: 30_000,
     report: () => REPORT,
     platformOf: () => MASTER.platform,
     onAcquired: ({ epoch }, slot) => permits.push({ slot, epoch }),
-    onHandBack: () => Promise.resolve(),
+    onHandBack: () => Promise.resolve(0),
     onLost: (account) => told.push(`lost ${account}`),
     onTrip: () => told.push("trip"),
-    onLift: () => told.push("lift"),
+    onConfirmed: ({ epoch }) => permits.push({ slot: 0, epoch }),
     onLeaseEnd: () => undefined,
     onFatal: (error) => told.push(error.message),
   });

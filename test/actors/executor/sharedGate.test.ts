@@ -2,13 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SharedGate, type Deadline } from "../../../actors/executor/sharedGate.ts";
+import type { Moment } from "../../../actors/core/leaseDeadline.ts";
+import { SharedGate } from "../../../actors/executor/sharedGate.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 import type { Epoch } from "../../../protocol/ids.ts";
 
 const EPOCH = 7 as Epoch;
 const PERMIT = { slot: 1, epoch: EPOCH };
-const IN_A_SECOND: Deadline = { monotonicMs: 1_000, wallMs: 5_001_000 };
+const IN_A_SECOND: Moment = { monotonicMs: 1_000, wallMs: 5_001_000 };
 
 /** A gate with one account, at a time that the test sets. */
 function gateAt() {

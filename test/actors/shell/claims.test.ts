@@ -94,6 +94,7 @@ test("a fenced node hands nothing back: what it would say of its orders cannot b
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   run.registry.reply = { wasLive: false, shares: [{ platform: "mt4", share: 0, mine: 1, othersHaveRoom: true }] };
+  run.registry.loseReplies.add("take"); // so that it stays fenced
   await run.clock.advance(STEADY.renewMs + 100);
   assert.deepEqual(run.told.slice(2), ["trip"]);
 });
@@ -104,11 +105,11 @@ test("what comes back after it was handed back makes the node wait longer each t
   run.registry.reply = { shares: [{ platform: "mt4", share: 0, mine: 1, othersHaveRoom: true }] };
   const atMs: number[] = [];
   const release = run.registry.release.bind(run.registry);
-  run.registry.release = (me, { account, epoch }) => {
+  run.registry.release = (me, { account, epoch }, unsettledMs) => {
     atMs.push(run.clock.monotonicMs());
     run.registry.owned = [];
     run.registry.free = [held(account, epoch + 1)];
-    return release(me, { account, epoch });
+    return release(me, { account, epoch }, unsettledMs);
   };
   await run.clock.advance(600_000);
   const pauses = atMs.slice(1).map((at, index) => at - (atMs[index] ?? 0));
