@@ -12,8 +12,11 @@ import type { ApplyCommandOptions } from "./commands/apply.ts";
 import type { BrokerCommandOptions } from "./commands/broker.ts";
 import type { ClusterCommandOptions } from "./commands/cluster.ts";
 import type { DemoCommandOptions } from "./commands/demo.ts";
+import type { DrillCommandOptions } from "./commands/drill.ts";
 import type { PostmortemCommandOptions } from "./commands/postmortem.ts";
 import { withSettings, type SettingOptions } from "./config/nodeOptions.ts";
+import { DRILL_NAMES } from "./drill/drills.ts";
+import { DRILL_DEFAULTS } from "./drill/options.ts";
 import { openLogger } from "./logging.ts";
 
 /** Invariant 2. */
@@ -22,6 +25,7 @@ const load = {
   broker: async () => (await import("./commands/broker.ts")).brokerCommand,
   cluster: async () => (await import("./commands/cluster.ts")).clusterCommand,
   demo: async () => (await import("./commands/demo.ts")).demoCommand,
+  drill: async () => (await import("./commands/drill.ts")).drillCommand,
   kafka: async () => import("./commands/kafka.ts"),
   node: async () => (await import("./commands/node.ts")).nodeCommand,
   postgres: async () => (await import("./commands/postgres.ts")).postgresCommand,
@@ -109,6 +113,14 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--statement <file>", "an account statement that every master plays; default: the bundled one")
     .option("--json", "one JSON object on standard output")
     .action(async (options: ClusterCommandOptions) => exit(await (await load.cluster())(options)));
+
+  program
+    .command("drill <name>")
+    .description(`one failure on real processes, its timeline second by second and the verdict: ${DRILL_NAMES.join(", ")}`)
+    .option("--profile <name>", "the lease's times: published, steady or fast", DRILL_DEFAULTS.profile)
+    .option("--rounds <n>", "how often what is struck once is struck; by default freeze 20 times, rolling-upgrade each node, others once")
+    .option("--json", "one JSON object on standard output")
+    .action(async (name: string, options: DrillCommandOptions) => exit(await (await load.drill())(name, options)));
 
   withSettings(program.command("node"))
     .description("runs one node of the cluster until it is told to stop; each option is a setting, which the environment or a file may give as well")

@@ -9,14 +9,14 @@ import type { Clock } from "../../protocol/ports/clock.ts";
 import { within } from "../../protocol/waiting.ts";
 import type { PerformanceData, StageAct } from "../demo/performance.ts";
 import { exitCodeOfChild, startLaunched } from "../launch.ts";
-import type { StageCommand, StageReport } from "./stageMessages.ts";
+import type { KeptServer, StageCommand, StageReport } from "./stageMessages.ts";
 
 const MODULE = fileURLToPath(new URL("./stageProcess.mjs", import.meta.url));
 /** Files and names need a few; no call of a broker does. */
 const POOL_THREADS = 4;
 const WHAT = "the brokers' process";
 const ANSWER_LIMIT_MS = 60_000;
-const END_LIMIT_MS = 10_000;
+const END_LIMIT_MS = 30_000;
 
 type ReportKind = StageReport["kind"];
 
@@ -41,10 +41,10 @@ export class ClusterStage {
   }
 
   /** Resolves with the stage and the port of each broker server. @throws LockstepError `stopped`, `unreachable` */
-  static async open(performances: readonly PerformanceData[], clock: Clock): Promise<{ readonly stage: ClusterStage; readonly ports: readonly number[] }> {
+  static async open(performances: readonly PerformanceData[], clock: Clock, keeps: readonly KeptServer[] = []): Promise<{ readonly stage: ClusterStage; readonly ports: readonly number[] }> {
     const stage = new ClusterStage(clock);
     try {
-      stage.#tell({ kind: "open", performances });
+      stage.#tell({ kind: "open", performances, keeps });
       const report = await within(clock, ANSWER_LIMIT_MS, WHAT, stage.#hear("listening"));
       return { stage, ports: report.kind === "listening" ? report.ports : [] };
     } catch (error) {

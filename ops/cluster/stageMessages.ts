@@ -3,9 +3,12 @@
 import type { PerformanceData, StageAct } from "../demo/performance.ts";
 import type { AccountId } from "../../protocol/ids.ts";
 
+/** Servers of this machine in which the brokers' process has its part too: it ends after us, and stops what nobody else uses. */
+export type KeptServer = "database" | "kafka";
+
 /** One performance for each master, in order. */
 export type StageCommand =
-  | { readonly kind: "open"; readonly performances: readonly PerformanceData[] }
+  | { readonly kind: "open"; readonly performances: readonly PerformanceData[]; readonly keeps: readonly KeptServer[] }
   | { readonly kind: "play" }
   | { readonly kind: "act"; readonly act: StageAct }
   /** Reported once an order of one of these has come. */

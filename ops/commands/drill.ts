@@ -1,0 +1,46 @@
+// Owns `lockstep drill`: its options, its result on the screen or as JSON.
+
+import { join } from "node:path";
+import { systemClock, systemRandom } from "../clock.ts";
+import { newRun } from "../cluster/cluster.ts";
+import { runFolder } from "../demo/runFolder.ts";
+import { runDrill } from "../drill/drill.ts";
+import { judge } from "../drill/judge/judge.ts";
+import { drillPlan, type DrillTexts } from "../drill/options.ts";
+import { wholeReport } from "../drill/report.ts";
+import { roundText } from "../drill/text.ts";
+import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
+import { ownUser } from "../local/users.ts";
+import { openLogger } from "../logging.ts";
+import { listenForInterrupt } from "./interrupt.ts";
+
+export interface DrillCommandOptions extends DrillTexts {
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Exit code 0 when nothing is wrong, 1 when something is, 128 and the signal's number when it was told to end.
+ * @throws LockstepError `configuration`: exit code 2
+ */
+export async function drillCommand(name: string, options: DrillCommandOptions): Promise<number> {
+  const plan = drillPlan(name, options);
+  const run = newRun();
+  const folder = await runFolder(join(await stateFolder(process.env, CLONE_FOLDER, ownUser()), "drill"), run, systemClock.wallMs());
+  const logger = openLogger({ level: "info", file: join(folder, "drill.log") });
+  const told = listenForInterrupt(systemClock);
+  try {
+    const records = await runDrill({ plan, folder, run, env: process.env, clock: systemClock, random: systemRandom, logger, stream: process.stderr, interrupt: told.signal });
+    const judged = records.map((record) => ({ record, report: judge(record) }));
+    const whole = wholeReport(judged.map(({ report }) => report));
+    process.stdout.write(options.json === true ? `${JSON.stringify(whole)}\n` : `${judged.map(({ record, report }) => roundText(record, report)).join("\n\n")}\n`);
+    if (whole.verdict !== "ok") process.stderr.write(`the logs of this run's brokers and nodes are in ${folder}\n`);
+    return whole.verdict === "ok" ? 0 : 1;
+  } catch (error) {
+    const exitCode = told.exitCode();
+    if (exitCode === null) throw error;
+    process.stderr.write("lockstep: told to end before the drill was over\n");
+    return exitCode;
+  } finally {
+    told.done();
+  }
+}

@@ -1,0 +1,111 @@
+// Owns how a fault is done and undone: aimed first, so that the stroke itself takes no time.
+//
+// 1. Aiming changes nothing; the stroke is one call; healing may take its time.
+
+import type { Account } from "../../protocol/accounts.ts";
+import { unreachable } from "../../protocol/errors.ts";
+import type { Clock, Random } from "../../protocol/ports/clock.ts";
+import { pause } from "../../protocol/waiting.ts";
+import type { NodeRun } from "../cluster/nodeRun.ts";
+import type { Strike } from "./drills.ts";
+import type { Scene } from "./scene.ts";
+
+export interface Aimed {
+  /** Does it, now. */
+  strike(): void;
+  /** Undoes it; does nothing where nothing can be undone. */
+  heal(): Promise<void>;
+}
+
+export interface AimOptions {
+  readonly scene: Scene;
+  readonly runs: readonly NodeRun[];
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What a stroke went on doing and could not. */
+  readonly onFailure: (error: Error) => void;
+}
+
+const NOTHING = (): Promise<void> => Promise.resolve();
+
+export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
+  const { scene, runs, onFailure } = options;
+  const later = (work: Promise<unknown>): void => void work.catch(onFailure);
+  switch (strike) {
+    case "stop":
+      return { strike: () => later(Promise.all(runs.map((run) => scene.fleet.drain(run)))), heal: NOTHING };
+    case "kill_child":
+    case "kill_host": {
+      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
+      return { strike: () => strokes.forEach((stroke) => stroke()), heal: NOTHING };
+    }
+    case "freeze": {
+      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
+      return { strike: () => strokes.forEach((stroke) => stroke()), heal: async () => runs.forEach((run) => run.thaw()) };
+    }
+    case "cut_database":
+    case "mute_database": {
+      const wires = runs.map((run) => scene.wiresOf(run.name).database);
+      return { strike: () => wires.forEach((wire) => (wire.passage = strike === "cut_database" ? "cut" : "swallow")), heal: async () => wires.forEach((wire) => (wire.passage = "open")) };
+    }
+    case "cut_kafka": {
+      const wires = runs.map((run) => scene.wiresOf(run.name).kafka);
+      const cut = (): void => {
+        // It ends itself; that is what is meant to happen.
+        for (const run of runs) run.markStruck();
+        for (const wire of wires) wire.passage = "cut";
+      };
+      return { strike: cut, heal: async () => wires.forEach((wire) => (wire.passage = "open")) };
+    }
+    case "restart_brokers":
+      return { strike: () => later(scene.stage.act("down")), heal: () => scene.stage.act("up") };
+    case "restart_kafka":
+      return { strike: () => scene.kafka?.kill(), heal: async () => scene.kafka?.restart() };
+    case "contend": {
+      const contention = new Contention(options);
+      return { strike: () => later(contention.run()), heal: () => contention.stop() };
+    }
+    default:
+      return unreachable(strike);
+  }
+}
+
+const AT_ONCE = 4;
+const GIVEN_BACK_LIMIT_MS = 3_000;
+const POLL_MS = 50;
+const BETWEEN_MS = 300;
+
+/** Followers are switched off, given back, and switched on: then they are anybody's, and everybody sees it. */
+class Contention {
+  readonly #options: AimOptions;
+  #isStopped = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: AimOptions) {
+    this.#options = options;
+  }
+
+  run(): Promise<void> {
+    return (this.#running = this.#contend());
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  async #contend(): Promise<void> {
+    const { scene, clock, random } = this.#options;
+    const { directory } = scene.ground.storage;
+    const followers = (await directory.accounts()).filter(({ role }) => role === "follower");
+    while (!this.#isStopped) {
+      const chosen: readonly Account[] = Array.from({ length: AT_ONCE }, () => followers[Math.floor(random.next() * followers.length)]).filter((account) => account !== undefined);
+      const distinct = [...new Map(chosen.map((account) => [account.id, account])).values()];
+      await directory.put(distinct.map((account) => ({ ...account, enabled: false })), []);
+      const limitMs = clock.monotonicMs() + GIVEN_BACK_LIMIT_MS;
+      while (distinct.some(({ id }) => scene.rows.ownerOf(id)?.node !== null) && clock.monotonicMs() < limitMs) await pause(clock, POLL_MS);
+      await directory.put(distinct, []);
+      await pause(clock, BETWEEN_MS);
+    }
+  }
+}
