@@ -116,8 +116,10 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     topics,
     followerLimits: limits.follower,
     masterLimits: limits.master,
-    onGivenUp: (account) => {
-      logger.error({ account }, "account given up: its actor keeps failing");
+    noSessionMs: limits.noSessionMs,
+    logOk: () => logWatch.ok,
+    onGivenUp: (account, why) => {
+      logger.error({ account, why }, "account given up");
       void keeper.giveUp(account);
     },
     park: (account, epoch, reason) => options.directory.park(account, epoch, reason),
@@ -154,6 +156,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const keeper: LeaseKeeper = new LeaseKeeper({
     ...shared,
     profile: limits.lease,
+    settleMs: limits.follower.settleMs,
     gate,
     report: () => ({ logOk: logWatch.ok, capacity: limits.capacity, platforms: options.platforms ?? ["mt4", "mt5"], address: options.address?.() ?? null }),
     platformOf: (account) => supervisor.configured(account)?.platform ?? null,
@@ -161,15 +164,16 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     // Another has it: nothing is waited for.
     onLost: (account) => void supervisor.lose(account, false),
     onHandBack: async (account) => {
-      await supervisor.lose(account);
+      const unsettledMs = await supervisor.lose(account);
       await flushed(flush, clock);
+      return unsettledMs;
     },
     onTrip: () => executor.dropWaiting(),
     onLeaseEnd: () => {
       executor.resetUnanswered();
       for (const session of sessions.values()) session.resetUnanswered();
     },
-    onLift: () => supervisor.lift(),
+    onConfirmed: (held) => supervisor.confirm(held),
   });
 
   const flush = async (): Promise<void> => {

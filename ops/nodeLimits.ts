@@ -15,6 +15,8 @@ export interface NodeLimits {
   readonly logins: Pace;
   readonly follower: FollowerLimits;
   readonly master: MasterLimits;
+  /** An account that has no session for so long, while nothing but itself can be to blame, is left to others. */
+  readonly noSessionMs: number;
   readonly bookAheadMs: number;
   readonly writerRows: number;
   readonly writerMs: number;
@@ -32,6 +34,7 @@ export const DEFAULT_NODE_LIMITS: NodeLimits = {
   logins: { perSecond: 10, burst: 5, maxWaitMs: 30_000 },
   follower: { parallelism: 16, mailboxCapacity: 10_000, settleMs: 30_000, reconcileEveryMs: 60_000 },
   master: { mailboxCapacity: 10_000, heartbeatMs: 5_000, bookDelayMs: 400 },
+  noSessionMs: 60_000,
   bookAheadMs: 2_000,
   writerRows: 500,
   writerMs: 100,

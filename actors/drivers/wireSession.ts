@@ -61,6 +61,7 @@ export abstract class WireSession implements BrokerSession {
   #onEvent: ((event: SessionEvent) => void) | null = null;
   #connection: WireConnection | null = null;
   #turn: Timer | null = null;
+  #waitsForTurn = false;
   #up = false;
   #closed = false;
   #refused = false;
@@ -88,6 +89,10 @@ export abstract class WireSession implements BrokerSession {
     if (this.#onEvent !== null) throw new LockstepError("invalid_value", `session of ${this.account} was opened twice`);
     this.#onEvent = onEvent;
     this.#connectInTurn();
+  }
+
+  get waitsForTurn(): boolean {
+    return this.#waitsForTurn;
   }
 
   spec(symbol: SymbolName): SymbolSpec | null {
@@ -174,12 +179,14 @@ export abstract class WireSession implements BrokerSession {
   #connectInTurn(): void {
     const { clock, log } = this.options;
     const waitMs = this.loginTurn();
+    this.#waitsForTurn = true;
     if (waitMs !== null) this.#turn = clock.after(waitMs, () => void this.#connect());
     else log.warn({ account: this.account, retryMs: Math.round(this.#reconnect.failed()) }, "too many logins wait at this broker");
   }
 
   async #connect(): Promise<void> {
     const { log, limits, clock } = this.options;
+    this.#waitsForTurn = false;
     let connection: WireConnection | null = null;
     try {
       const made: WireConnection = await WireConnection.open(this.#address, {

@@ -2,14 +2,15 @@
 // in a bounded buffer while the log takes nothing.
 //
 // 1. Nothing here is awaited by anything that trades.
-// 2. Facts are kept in order; when the buffer is full the newest is refused and counted, and its
+// 2. Facts are kept in order, also while the node is fenced and after their actor has ended; when the buffer is full the newest is refused and counted, and its
 //    pair is marked dirty by the caller, whose next row of the pair contains it.
 // 3. A fact that the log lost is handed over again, behind the newer ones: versions put rows in order. Who
-//    wants to know is told of the first time.
+//    wants to know is told when the log has it, or when it is given up for good.
 // 4. What the log refuses for its own sake would be refused for ever: it is dropped and counted.
 
 import { encode, PAIR_EVENT } from "../../protocol/codec.ts";
 import { isLockstepError, LockstepError } from "../../protocol/errors.ts";
+import type { AccountId } from "../../protocol/ids.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
@@ -33,18 +34,25 @@ interface Waiting {
   readonly onSettled: ((error: Error | null) => void) | undefined;
 }
 
+/** Somebody waits for these. */
+interface Flush {
+  readonly open: Set<PairEvent>;
+  readonly done: () => void;
+}
+
 export class EventSink {
   readonly #options: EventSinkOptions;
   #waiting: Waiting[] = [];
   /** Waiting, or with the producer. */
   readonly #unsettled = new Set<PairEvent>();
+  readonly #flushes = new Set<Flush>();
   #scheduled = false;
 
   constructor(options: EventSinkOptions) {
     this.#options = options;
   }
 
-  /** False: the buffer is full, the event was not taken. */
+  /** False: the buffer is full, the event was not taken. `onSettled` is called once: null when the log has it. */
   publish(event: PairEvent, onSettled?: (error: Error | null) => void): boolean {
     if (this.#waiting.length >= this.#options.capacity) {
       this.#options.metrics.count("events_waiting_full");
@@ -56,17 +64,11 @@ export class EventSink {
     return true;
   }
 
-  /** Resolves when all that was published before has reached the log; what others publish meanwhile is not waited for. */
-  async flush(): Promise<void> {
-    const { producer, clock, retryMs } = this.#options;
-    const before = [...this.#unsettled];
-    const isOpen = (): boolean => before.some((event) => this.#unsettled.has(event));
-    await producer.flush();
-    while (isOpen()) {
-      // Some wait for room, or were lost and wait to be handed over again (3).
-      await new Promise<void>((resolve) => void clock.after(retryMs, resolve));
-      await producer.flush();
-    }
+  /** Resolves when all that was published before, of one follower or of all, has reached the log; what is published meanwhile is not waited for. */
+  flush(follower: AccountId | null = null): Promise<void> {
+    const open = new Set([...this.#unsettled].filter((event) => follower === null || event.follower === follower));
+    if (open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#flushes.add({ open, done: resolve }));
   }
 
   #forward(): void {
@@ -76,11 +78,9 @@ export class EventSink {
     // What comes meanwhile, also what a producer settles at once, waits behind.
     this.#waiting = [];
     let taken = 0;
-    for (const { event, onSettled: tell } of waiting) {
-      const onSettled = (error: Error | null): void => {
-        this.#settled(event, error);
-        tell?.(error);
-      };
+    for (const entry of waiting) {
+      const { event } = entry;
+      const onSettled = (error: Error | null): void => this.#settled(entry, error);
       const result = producer.append(
         { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encode(PAIR_EVENT, event) },
         onSettled,
@@ -94,16 +94,27 @@ export class EventSink {
   }
 
   /** Invariants 3 and 4. */
-  #settled(event: PairEvent, error: Error | null): void {
+  #settled(entry: Waiting, error: Error | null): void {
     const { capacity, metrics, retryMs } = this.#options;
     const isRefused = isLockstepError(error, "invalid_value");
     if (isRefused) metrics.count("events_refused"); // 4
     const isLost = error !== null && !isRefused && !isLockstepError(error, "stopped");
     const isFull = this.#waiting.length >= capacity;
     if (isLost && isFull) metrics.count("events_waiting_full");
-    if (!isLost || isFull) return void this.#unsettled.delete(event);
-    this.#waiting.push({ event, onSettled: undefined });
+    if (!isLost || isFull) return this.#over(entry, error);
+    this.#waiting.push(entry);
     this.#schedule(retryMs);
+  }
+
+  /** The log has it, or never will. */
+  #over({ event, onSettled }: Waiting, error: Error | null): void {
+    this.#unsettled.delete(event);
+    for (const flush of this.#flushes) {
+      if (!flush.open.delete(event) || flush.open.size > 0) continue;
+      this.#flushes.delete(flush);
+      flush.done();
+    }
+    onSettled?.(error);
   }
 
   #schedule(delayMs: number): void {

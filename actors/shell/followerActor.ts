@@ -4,22 +4,24 @@
 // 1. One message at a time; nothing here awaits. Answers of calls come back as messages.
 // 2. Between a tick and its order call stand neither the log nor the database: the order carries
 //    its own tag, its row is published afterwards.
-// 3. New ticks are traded only after a plan was carried out on a synced book and snapshot.
-// 4. A trade without a pair is opened by its own opening tick or by a plan, and by nothing else.
+// 3. New ticks are traded only after a plan was carried out on a synced book and snapshot; one that a former
+//    owner may have obeyed is the plan's.
 
 import type { Account } from "../../protocol/accounts.ts";
-import type { AccountId, Epoch } from "../../protocol/ids.ts";
+import type { AccountId, Epoch, Ticket } from "../../protocol/ids.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { SessionEvent } from "../../protocol/ports/broker.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
+import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
-import { decide, neverCopiedPair, opensTrade } from "../core/decide.ts";
+import { opensTrade } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
-import type { Action } from "../core/reconcile/input.ts";
 import { afterChange, concerns, ownEnding, showsEffect } from "../core/settle.ts";
-import type { FollowerMessage, FollowerOptions, TickTimes } from "./followerTypes.ts";
-import type { Copy, LinkCopies } from "./linkCopies.ts";
+import { Decisions } from "./decisions.ts";
+import type { FollowerMessage, FollowerOptions } from "./followerTypes.ts";
+import type { LinkCopies } from "./linkCopies.ts";
 import { LinkStates } from "./linkStates.ts";
 import { Mailbox, type TellResult } from "./mailbox.ts";
 import { ManualClose } from "./manualClose.ts";
@@ -27,13 +29,10 @@ import { marketOf } from "./market.ts";
 import { LOOK_AFTER_MS, OrderDesk } from "./orderDesk.ts";
 import { PairLedger } from "./pairLedger.ts";
 import { Reconciler, type SnapshotMessage } from "./reconciler.ts";
-
-/** How often the market is looked at for levels that it does not allow yet. */
-const MARKET_MS = 500;
+import { Takeover } from "./takeover.ts";
 
 export class FollowerActor {
   readonly account: Account;
-  readonly epoch: Epoch;
   /** What persons ask of it. */
   readonly manual: ManualClose;
   readonly #options: FollowerOptions;
@@ -42,35 +41,49 @@ export class FollowerActor {
   readonly #ledger: PairLedger;
   readonly #reconciler: Reconciler;
   readonly #desk: OrderDesk;
+  readonly #decisions: Decisions;
+  readonly #takeover: Takeover;
   #connected = false;
   #stopping = false;
 
   constructor(options: FollowerOptions) {
+    const { account, ownership, clock, limits, session } = options;
     this.#options = options;
-    this.account = options.account;
-    this.epoch = options.permit.epoch;
-    this.#mailbox = new Mailbox({ capacity: options.limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
-    this.#ledger = new PairLedger(this.account.id, this.epoch, options.events, options.numbers, () => this.#reconciler.look("event not published", LOOK_AFTER_MS));
-    this.#reconciler = new Reconciler({ ...options, ask: (message) => this.#mailbox.tellAnswer(message), changes: () => this.#ledger.changes });
-    this.#desk = new OrderDesk({
-      ...options,
-      ledger: this.#ledger,
-      reconciler: this.#reconciler,
-      tellAnswer: (message) => this.#mailbox.tellAnswer(message),
-      evaluate: (state, copy) => this.#evaluate(state, copy, null),
+    this.account = account;
+    this.#mailbox = new Mailbox({ capacity: limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
+    const tellAnswer = (message: FollowerMessage): void => this.#mailbox.tellAnswer(message);
+    this.#ledger = new PairLedger(options, () => this.#reconciler.look("event not published", LOOK_AFTER_MS));
+    this.#reconciler = new Reconciler({ ...options, barrier: () => this.#takeover.barrier, ask: tellAnswer, changes: () => this.#ledger.changes });
+    const parts = { ...options, ledger: this.#ledger, reconciler: this.#reconciler, tellAnswer };
+    this.#desk = new OrderDesk({ ...parts, evaluate: (state, copy) => this.#decisions.evaluate(state, copy, null) });
+    this.#decisions = new Decisions({
+      ...parts,
+      desk: this.#desk,
+      isTrading: (state) => this.#isTrading(state),
+      // A snapshot that is awaited may show it standing, a row that is awaited may not know its end.
+      keepsEnded: () => this.#reconciler.asking || !this.#takeover.passed,
     });
     this.#links = new LinkStates(options.links);
     this.manual = new ManualClose({ ...options, links: this.#links, desk: this.#desk, mailbox: this.#mailbox, isConnected: () => this.#connected });
-    for (const row of options.rows) this.#links.remember(row, options.clock.monotonicMs() + options.limits.settleMs);
+    this.#takeover = new Takeover({
+      ...options,
+      ownership,
+      ledger: this.#ledger,
+      clock,
+      onMarked: () => session.open((event) => this.#onSession(event)),
+      onRows: (rows) => tellAnswer({ kind: "rows", rows }),
+      look: (cause) => this.#reconciler.look(cause, 0),
+    });
+    for (const row of options.rows) this.#links.remember(row, options.settledAtMs);
+  }
+
+  get epoch(): Epoch {
+    return this.#options.ownership.epoch;
   }
 
   /** Publishes the marker of this ownership, and connects once the log has it. */
   start(): void {
-    const { account, session, logger } = this.#options;
-    this.#ledger.adopt((error) => {
-      if (error !== null) logger.warn({ follower: account.id, error: error.message }, "marker not acknowledged by the log");
-      if (!this.#stopping) session.open((event) => this.#onSession(event));
-    });
+    this.#takeover.start();
     this.#reconciler.everyMinute();
   }
 
@@ -84,19 +97,30 @@ export class FollowerActor {
     this.#mailbox.tellSystem(message);
   }
 
-  /** Ends the session, after the orders under way unless `drain` is false. Queued work is dropped. */
-  async stop(drain = true): Promise<void> {
+  /**
+   * Ends the session, after the orders under way unless `drain` is false. Queued work is dropped. Resolves with the moment, on the
+   * monotonic clock, until which an order that it sent may still be executed; it is past when every order was answered.
+   */
+  async stop(drain = true): Promise<number> {
     this.#stopping = true;
+    this.#takeover.stop();
     this.#reconciler.stop();
     this.#links.cancelTimers();
     if (drain) await this.#desk.drain();
     this.#mailbox.stop();
     this.manual.stop();
+    const { unsettledUntilMs } = this.#desk;
     await this.#options.session.close();
+    return unsettledUntilMs;
   }
 
   get connected(): boolean {
     return this.#connected;
+  }
+
+  /** Nothing is known against its broker yet: others log in first. */
+  get waitsForTurn(): boolean {
+    return this.#options.session.waitsForTurn;
   }
 
   /** Nothing is under way, waiting, paused, unsettled or to be looked at again, and every link has carried out a plan. */
@@ -128,18 +152,25 @@ export class FollowerActor {
         return this.#onSnapshot(message);
       case "retry":
         message.copy.pause = null;
-        return this.#evaluate(message.state, message.copy, null);
+        return this.#decisions.evaluate(message.state, message.copy, null);
       case "market":
         message.copy.later = null;
-        return this.#evaluate(message.state, message.copy, null);
+        return this.#decisions.evaluate(message.state, message.copy, null);
       case "lift":
+        this.#takeover.confirmed();
         return this.#reconciler.look("lease_restored", 0);
+      case "rows":
+        return this.#onRows(message.rows);
       case "links":
         if (this.#links.change(message.links)) this.#reconciler.look("links changed", 0);
         return;
       default:
         return unreachable(message);
     }
+  }
+
+  #tell(event: TimelineEvent, detail: TimelineDetail): void {
+    this.#options.journal.note(this.#options.ownership.subject, event, detail);
   }
 
   #forMaster(master: AccountId, fn: (state: LinkCopies) => void): void {
@@ -154,11 +185,28 @@ export class FollowerActor {
       if (masterTicket === null) return;
       const copy = state.copy(masterTicket);
       // Invariant 3: before the plan, the plan decides.
-      if (copy.pair === null && opensTrade(tick.body) && this.#isTrading(state)) copy.opening = "fresh";
+      if (copy.pair === null && opensTrade(tick.body) && this.#isTrading(state)) {
+        if (this.#isFormerOwners(state, masterTicket)) this.#reconciler.look("tick from before", 0);
+        else copy.opening = "fresh";
+      }
       copy.pause?.cancel();
       copy.pause = null;
-      this.#evaluate(state, copy, { callbackAtMs: tick.callbackAtMs, readAtWallMs, readAtMs });
+      this.#decisions.evaluate(state, copy, { tick, readAtMs, readAtWallMs });
     });
+  }
+
+  /** Whether a former owner may have sent the copy of this trade, and it may not have been executed yet. */
+  #isFormerOwners(state: LinkCopies, masterTicket: Ticket): boolean {
+    const { clock, sinceMs, settledAtMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    return nowMs < settledAtMs && state.ageMs(state.target(masterTicket), nowMs) > nowMs - sinceMs;
+  }
+
+  /** The barrier has passed: rows tell of trades that we knew nothing of. */
+  #onRows(rows: readonly PairRow[]): void {
+    const news = rows.filter((row) => !this.#links.knows(row));
+    for (const row of news) this.#links.remember(row, this.#options.settledAtMs);
+    this.#takeover.pass(rows.length, news.length);
   }
 
   #onBook({ master, targets, version, clock }: Extract<FollowerMessage, { kind: "book" }>): void {
@@ -183,12 +231,13 @@ export class FollowerActor {
     switch (event.kind) {
       case "connected":
         this.#connected = true;
+        this.#tell("session_open", { synced: event.snapshot.synced, positions: event.snapshot.positions.length, pendings: event.snapshot.pendings.length });
         this.#reconciler.forgetSession();
         return this.#reconciler.look("session_connected", 0);
       case "disconnected":
         this.#connected = false;
         for (const state of this.#links.all) state.planned = false;
-        return this.#options.logger.warn({ follower: this.account.id, detail: event.detail }, "broker session lost");
+        return this.#tell("session_lost", { detail: event.detail });
       case "refused":
         return this.#options.onLoginRefused(event.detail);
       case "changed":
@@ -211,45 +260,9 @@ export class FollowerActor {
       if (showsEffect(copy.pair, pair)) copy.settlesAtMs = null;
       copy.unsent = false;
       this.#ledger.set(copy, pair);
-      return this.#evaluate(state, copy, null);
+      return this.#decisions.evaluate(state, copy, null);
     }
     if (change.kind === "position_opened" && this.#links.all.some((state) => state.carriesTag(change.position))) this.#reconciler.look("tagged order without a pair", LOOK_AFTER_MS);
-  }
-
-  /** Decides about one trade and has it carried out; the one place where that happens outside a plan. */
-  #evaluate(state: LinkCopies, copy: Copy, times: TickTimes | null): void {
-    if (copy.flight !== null || copy.pause !== null || !this.#isTrading(state) || this.#unsettled(copy)) return;
-    const target = state.target(copy.masterTicket);
-    const pair = copy.unsent ? null : copy.pair;
-    // Invariant 4.
-    if (pair === null && copy.opening === null && target.kind !== "gone") return;
-    const decision = decide({
-      link: state.link,
-      target,
-      pair,
-      market: marketOf(this.#options.session, state.link, target),
-      opening: { late: copy.opening === "late", ageMs: state.ageMs(target, this.#options.clock.monotonicMs()) },
-      plain: copy.plain,
-      nowMs: wallNow(this.#options.clock),
-    });
-    switch (decision.kind) {
-      case "nothing":
-        if (target.kind === "gone" && pair === null) this.#neverCopied(state, copy);
-        return this.#forgetIfOver(state, copy);
-      case "later":
-        copy.later ??= this.#options.clock.after(MARKET_MS, () => this.#mailbox.tellAnswer({ kind: "market", state, copy }));
-        return;
-      case "skip":
-        // A busy loop may read the tick before the quote that came ahead of it: what is there to be read is read first.
-        if (decision.pair.reason === "price_moved" && times !== null) return this.#options.clock.soon(() => this.#mailbox.tellAnswer({ kind: "market", state, copy }));
-        copy.unsent = false;
-        this.#ledger.set(copy, decision.pair);
-        return this.#forgetIfOver(state, copy);
-      case "order":
-        return this.#desk.send(state, copy, decision.order, decision.pair, times);
-      default:
-        return unreachable(decision);
-    }
   }
 
   #onSnapshot(message: SnapshotMessage): void {
@@ -259,62 +272,15 @@ export class FollowerActor {
       const actions = this.#reconciler.plan(state, message, (target) => marketOf(this.#options.session, state.link, target));
       if (actions === null) continue;
       state.planned = true;
-      for (const action of actions) this.#carryOut(state, action);
+      for (const action of actions) this.#decisions.carryOut(state, action);
       this.#ledger.publishAgain(state.copies.values());
       // What came in since the snapshot was asked for.
-      for (const copy of [...state.copies.values()]) this.#evaluate(state, copy, null);
+      for (const copy of [...state.copies.values()]) this.#decisions.evaluate(state, copy, null);
     }
-  }
-
-  #carryOut(state: LinkCopies, action: Action): void {
-    if (action.kind === "again") return this.#reconciler.look("settle", action.atMs - this.#options.clock.monotonicMs());
-    if (action.kind === "loose") return this.#desk.sendLoose(action.order);
-    const copy = state.copy(action.pair.masterTicket);
-    switch (action.kind) {
-      case "row":
-        copy.unsent = false;
-        copy.settlesAtMs = null;
-        return this.#ledger.set(copy, action.pair);
-      case "order":
-        // A refused order's own retry is on its way.
-        if (copy.flight !== null || copy.pause !== null) return;
-        // The plan has looked for it: what was unknown is known not to have been executed.
-        copy.unsent = copy.pair?.status === "Sending";
-        copy.settlesAtMs = null;
-        copy.opening = "late";
-        return this.#desk.send(state, copy, action.order, action.pair, null);
-      case "missing":
-        this.#options.metrics.count("copies_missing");
-        return this.#options.logger.error({ follower: this.account.id, masterTicket: copy.masterTicket, followerTicket: action.pair.followerTicket }, "copy is neither open nor in the history");
-      default:
-        return unreachable(action);
-    }
-  }
-
-  /** The master ended a trade before its copy was sent. */
-  #neverCopied(state: LinkCopies, copy: Copy): void {
-    const target = copy.lastTarget;
-    if (target === null || (copy.pair !== null && !copy.unsent)) return;
-    copy.unsent = false;
-    this.#ledger.set(copy, neverCopiedPair({ link: state.link, market: marketOf(this.#options.session, state.link, target), nowMs: wallNow(this.#options.clock) }, target));
-  }
-
-  /** An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it. */
-  #unsettled(copy: Copy): boolean {
-    if (copy.settlesAtMs === null) return false;
-    // Only reconcile, which looks at the broker first, may conclude that an open was not executed.
-    if (copy.pair?.status === "Sending" || copy.settlesAtMs > this.#options.clock.monotonicMs()) return true;
-    copy.settlesAtMs = null;
-    return false;
   }
 
   /** Connected, planned, and not about to stop: decisions are carried out. */
   #isTrading(state: LinkCopies): boolean {
     return this.#connected && state.planned && !this.#stopping;
-  }
-
-  /** What has ended is still wanted while a snapshot is awaited that may show it standing. */
-  #forgetIfOver(state: LinkCopies, copy: Copy): void {
-    if (!this.#reconciler.asking) state.forgetIfOver(copy);
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Account, Link } from "../../protocol/accounts.ts";
 import type { AccountId, Ticket } from "../../protocol/ids.ts";
-import type { Execution, Order, Permit } from "../../protocol/orders.ts";
+import type { Execution, Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
@@ -10,7 +10,7 @@ import type { Gate } from "../../protocol/ports/gate.ts";
 import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
-import type { PairRow } from "../../protocol/ports/storage.ts";
+import type { PairRow, PairStore } from "../../protocol/ports/storage.ts";
 import type { MasterVersion, Tick } from "../../protocol/ticks.ts";
 import type { WallMs } from "../../protocol/units.ts";
 import type { ClockReading } from "../core/masterFold.ts";
@@ -19,14 +19,20 @@ import type { EventSink } from "./eventSink.ts";
 import type { LiveTarget } from "../core/decide.ts";
 import type { Copy, LinkCopies } from "./linkCopies.ts";
 import type { CloseByHand } from "./manualClose.ts";
+import type { Ownership } from "./ownership.ts";
 import type { SnapshotMessage } from "./reconciler.ts";
 
 export interface FollowerOptions {
   readonly account: Account;
-  readonly permit: Permit;
+  readonly ownership: Ownership;
+  /** Since when nobody else sends orders for it, monotonic. */
+  readonly sinceMs: number;
+  /** Monotonic: until then what was sent before that may be executed. */
+  readonly settledAtMs: number;
   readonly links: readonly Link[];
   /** The rows known of this follower; the broker is the record, they are a memory. */
   readonly rows: readonly PairRow[];
+  readonly pairs: Pick<PairStore, "projectedEpoch" | "rowsOf">;
   readonly session: BrokerSession;
   readonly gate: Gate;
   readonly events: EventSink;
@@ -95,6 +101,9 @@ export type FollowerMessage =
   | { readonly kind: "retry"; readonly state: LinkCopies; readonly copy: Copy }
   /** Levels waited for the market. */
   | { readonly kind: "market"; readonly state: LinkCopies; readonly copy: Copy }
+  /** The ownership was confirmed after a fence, at a higher epoch. */
   | { readonly kind: "lift" }
+  /** All rows, once what the former owners said is among them. */
+  | { readonly kind: "rows"; readonly rows: readonly PairRow[] }
   /** All links of this follower as they are configured now. */
   | { readonly kind: "links"; readonly links: readonly Link[] };

@@ -104,6 +104,11 @@ export class LinkCopies {
     return copy;
   }
 
+  /** What the targets contain; null while none were taken. */
+  get version(): MasterVersion | null {
+    return this.#version;
+  }
+
   target(masterTicket: Ticket): Target {
     const live = this.targets?.get(masterTicket);
     if (live !== undefined) return live;

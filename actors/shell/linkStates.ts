@@ -49,6 +49,11 @@ export class LinkStates {
     return changed;
   }
 
+  /** Whether anything is known of this trade: what we have said of it ourselves is newer than any row. */
+  knows({ pair }: PairRow): boolean {
+    return (this.#states.find(({ link }) => link.id === pair.link)?.copies.get(pair.masterTicket)?.pair ?? null) !== null;
+  }
+
   /** @param settlesAtMs when an order that whoever wrote the row may have sent up to now is settled */
   remember(row: PairRow, settlesAtMs: number): void {
     const copy = this.#states.find(({ link }) => link.id === row.pair.link)?.copy(row.pair.masterTicket);

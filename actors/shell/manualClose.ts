@@ -10,7 +10,7 @@
 
 import type { Account } from "../../protocol/accounts.ts";
 import type { Ticket } from "../../protocol/ids.ts";
-import type { Execution, Order, Permit, RefusalClass } from "../../protocol/orders.ts";
+import type { Execution, Order, RefusalClass } from "../../protocol/orders.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
@@ -26,6 +26,7 @@ import type { LinkStates } from "./linkStates.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { FollowerMessage } from "./followerTypes.ts";
 import type { OrderDesk } from "./orderDesk.ts";
+import type { Ownership } from "./ownership.ts";
 import { historyFrom } from "./reconciler.ts";
 
 export type CloseOutcome =
@@ -56,7 +57,7 @@ export interface ManualCloseOptions {
   readonly desk: OrderDesk;
   readonly mailbox: Pick<Mailbox<FollowerMessage>, "tell" | "tellAnswer">;
   readonly gate: Gate;
-  readonly permit: Permit;
+  readonly ownership: Ownership;
   readonly isConnected: () => boolean;
   readonly clock: Clock;
   readonly journal: Journal;
@@ -86,7 +87,7 @@ export class ManualClose {
 
   /** Whether the gate is open for the account, now. */
   get mayAct(): boolean {
-    return this.#options.gate.check(this.#options.permit) === "open";
+    return this.#options.gate.check(this.#options.ownership.permit) === "open";
   }
 
   /** A position's close. Never rejects; ends within the broker's time-out and a few seconds. */
@@ -215,8 +216,9 @@ export class ManualClose {
     if (asked === undefined) return;
     this.#asked.delete(ticket);
     asked.bound.cancel();
-    const { account, permit, journal } = this.#options;
-    journal.note({ account: account.id, epoch: permit.epoch }, "asked", { ticket, outcome: outcome.kind, ...outcome }); // 2
+    const { ownership, journal } = this.#options;
+    const { kind, ...more } = outcome;
+    journal.note(ownership.subject, "asked", { ticket, outcome: kind, ...more }); // 2
     asked.settle(outcome);
   }
 }

@@ -10,6 +10,7 @@
 import type { Account } from "../../protocol/accounts.ts";
 import type { BrokerSession, SessionEvent } from "../../protocol/ports/broker.ts";
 import type { Timer } from "../../protocol/ports/clock.ts";
+import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { AccountChange, AccountSnapshot } from "../../protocol/trades.ts";
 import { messageOf, unreachable } from "../../protocol/errors.ts";
 import type { BrokerMs, WallMs } from "../../protocol/units.ts";
@@ -18,7 +19,7 @@ import { EMPTY_MASTER, foldChange, hasUnknownChain, stateOfSnapshot, type Master
 import { Mailbox } from "./mailbox.ts";
 import { MasterLog, type MasterLogOptions } from "./masterLog.ts";
 
-export interface MasterOptions extends Omit<MasterLogOptions, "master" | "brokerNowMs" | "state" | "bookDelayMs"> {
+export interface MasterOptions extends Omit<MasterLogOptions, "brokerNowMs" | "state" | "bookDelayMs"> {
   readonly account: Account;
   readonly session: BrokerSession;
   readonly limits: MasterLimits;
@@ -56,8 +57,8 @@ export class MasterActor {
   constructor(options: MasterOptions) {
     this.account = options.account;
     this.#options = options;
-    const { account, session, limits } = options;
-    this.#log = new MasterLog({ ...options, master: account.id, brokerNowMs: () => session.brokerNowMs(), state: () => this.#state, bookDelayMs: limits.bookDelayMs });
+    const { session, limits } = options;
+    this.#log = new MasterLog({ ...options, brokerNowMs: () => session.brokerNowMs(), state: () => this.#state, bookDelayMs: limits.bookDelayMs });
     this.#mailbox = new Mailbox({ capacity: options.limits.mailboxCapacity, handle: (message) => this.#handle(message), onFailure: options.onFailure });
   }
 
@@ -65,12 +66,17 @@ export class MasterActor {
     return this.#connected;
   }
 
+  /** Nothing is known against its broker yet: others log in first. */
+  get waitsForTurn(): boolean {
+    return this.#options.session.waitsForTurn;
+  }
+
   start(): void {
     this.#options.session.open((event) => this.#onSession(event));
     this.#beat();
   }
 
-  /** The lease is proven again after a fence: what was not said meanwhile is in one book. */
+  /** The ownership goes on at a higher epoch after a fence: what was not said meanwhile is in one book, the new epoch's first word. */
   lift(): void {
     if (!this.#stopped && this.#unknown === null) this.#log.bookOfNews();
   }
@@ -97,6 +103,7 @@ export class MasterActor {
     switch (message.kind) {
       case "connected":
         this.#connected = true;
+        this.#tell("session_open", { synced: message.snapshot.synced, positions: message.snapshot.positions.length, pendings: message.snapshot.pendings.length });
         return this.#take(message.snapshot, hasUnknownChain(this.#state, message.snapshot));
       case "snapshot":
         return this.#take(message.snapshot, false);
@@ -104,12 +111,16 @@ export class MasterActor {
         this.#connected = false;
         this.#emptySinceMs = null;
         this.#unknown = [];
-        return this.#options.logger.warn({ master: this.account.id, detail: message.detail }, "broker session lost");
+        return this.#tell("session_lost", { detail: message.detail });
       case "changed":
         return this.#onChange(message.change, message.callbackAtMs as WallMs);
       default:
         return unreachable(message);
     }
+  }
+
+  #tell(event: TimelineEvent, detail: TimelineDetail): void {
+    this.#options.journal.note(this.#options.ownership.subject, event, detail);
   }
 
   #onChange(change: AccountChange, callbackAtMs: WallMs): void {

@@ -6,10 +6,10 @@
 //    wait until the master trades again, so it is said until the log has it.
 // 3. Books of lower epochs are no longer needed once one of this epoch is there: their keys are given
 //    tombstones, else the topic would grow with every change of owners. A few epochs back are enough: each
-//    owner does so.
+//    owner does so. Our own lower ones are among them: every fence that we outlive raises the epoch.
 
 import { BOOK, encode, TICK } from "../../protocol/codec.ts";
-import type { AccountId, Epoch, Seq } from "../../protocol/ids.ts";
+import type { Epoch, Seq } from "../../protocol/ids.ts";
 import type { Clock, Timer } from "../../protocol/ports/clock.ts";
 import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
@@ -21,11 +21,11 @@ import type { BrokerMs, WallMs } from "../../protocol/units.ts";
 import type { MasterState } from "../core/masterState.ts";
 import { tickDetail } from "../core/tickDetail.ts";
 import type { Counter } from "./counter.ts";
+import type { Ownership } from "./ownership.ts";
 
 export interface MasterLogOptions {
-  readonly master: AccountId;
-  readonly epoch: Epoch;
-  /** Of the ticks of this epoch. */
+  readonly ownership: Ownership;
+  /** Of the ticks: it counts on when the epoch rises. */
   readonly seqs: Counter;
   readonly producer: Producer;
   readonly topics: { readonly ticks: string; readonly books: string };
@@ -48,12 +48,14 @@ export class MasterLog {
   readonly #options: MasterLogOptions;
   readonly #partition: number;
   #bookTimer: Timer | null = null;
-  #isClean = false;
+  #cleanBelow = 0;
+  /** Epochs at which we have said a book. */
+  readonly #said = new Set<number>();
   #stopped = false;
 
   constructor(options: MasterLogOptions) {
     this.#options = options;
-    this.#partition = partitionOf(options.master, options.partitions);
+    this.#partition = partitionOf(options.ownership.account, options.partitions);
   }
 
   stop(): void {
@@ -62,13 +64,14 @@ export class MasterLog {
   }
 
   tick(body: TickBody, occurredAtMs: BrokerMs, callbackAtMs: WallMs): void {
-    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, logger, metrics, journal } = this.#options;
+    const { ownership, seqs, producer, topics, isOpen, brokerNowMs, logger, metrics, journal } = this.#options;
+    const { account: master, epoch } = ownership;
     const isAlive = body.kind === "alive";
     const seq = (isAlive ? seqs.last : seqs.next()) as Seq;
     if (!isOpen()) {
       if (isAlive) return;
       metrics.count("ticks_fenced");
-      journal.note({ account: master, epoch }, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result: "fenced" });
+      journal.note(ownership.subject, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result: "fenced" });
       return; // 1
     }
     const tick: Tick = { master, epoch, seq, occurredAtMs, brokerNowMs: brokerNowMs() ?? occurredAtMs, callbackAtMs, body };
@@ -80,7 +83,7 @@ export class MasterLog {
     });
     if (result !== "accepted") logger.error({ master, seq, result }, "tick not taken by the log: the next book closes the gap");
     if (isAlive) return;
-    journal.note({ account: master, epoch }, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result });
+    journal.note(ownership.subject, "said", { ...tickDetail(seq, body), occurredAtMs, callbackAtMs, result });
     this.#bookSoon();
   }
 
@@ -97,7 +100,8 @@ export class MasterLog {
   #book(): void {
     this.#bookTimer?.cancel();
     this.#bookTimer = null;
-    const { master, epoch, seqs, producer, topics, isOpen, brokerNowMs, state, logger, journal } = this.#options;
+    const { ownership, seqs, producer, topics, isOpen, brokerNowMs, state, logger, journal } = this.#options;
+    const { account: master, epoch } = ownership;
     if (!isOpen()) return; // The lift brings one.
     const { positions, pendings } = state();
     const book: Book = { master, epoch, seq: seqs.last as Seq, brokerNowMs: brokerNowMs() ?? (0 as BrokerMs), positions: [...positions.values()], pendings: [...pendings.values()] };
@@ -106,20 +110,26 @@ export class MasterLog {
       this.#bookSoon(); // 2
     };
     const record = { topic: topics.books, partition: this.#partition, key: this.#key(epoch), value: encode(BOOK, book) };
-    const result = producer.append(record, (error) => (error === null ? this.#clean() : lost(error.message)));
+    const result = producer.append(record, (error) => (error === null ? this.#clean(epoch) : lost(error.message)));
     if (result !== "accepted") lost(result);
-    journal.note({ account: master, epoch }, "book", { seq: book.seq, positions: book.positions.length, pendings: book.pendings.length, result });
+    journal.note(ownership.subject, "book", { seq: book.seq, positions: book.positions.length, pendings: book.pendings.length, result });
   }
 
-  /** Invariant 3. One that is lost is the next owner's to say. */
-  #clean(): void {
-    const { epoch, producer, topics, isOpen } = this.#options;
-    if (this.#isClean || !isOpen()) return;
-    this.#isClean = true;
-    for (let lower = Math.max(1, epoch - LOWER_EPOCHS); lower < epoch; lower++) producer.append({ topic: topics.books, partition: this.#partition, key: this.#key(lower), value: null });
+  /** Invariant 3, once an epoch. One that is lost is the next owner's to say. */
+  #clean(epoch: Epoch): void {
+    const { producer, topics, isOpen } = this.#options;
+    this.#said.add(epoch);
+    if (this.#cleanBelow >= epoch || !isOpen()) return;
+    this.#cleanBelow = epoch;
+    const before = Array.from({ length: LOWER_EPOCHS }, (_, index) => epoch - LOWER_EPOCHS + index).filter((lower) => lower > 0);
+    for (const lower of new Set([...this.#said, ...before])) {
+      if (lower >= epoch) continue;
+      producer.append({ topic: topics.books, partition: this.#partition, key: this.#key(lower), value: null });
+      this.#said.delete(lower);
+    }
   }
 
   #key(epoch: number): string {
-    return `${this.#options.master}/${epoch}`;
+    return `${this.#options.ownership.account}/${epoch}`;
   }
 }

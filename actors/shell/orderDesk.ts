@@ -8,7 +8,7 @@
 // 4. A close that a person asked for is sent once: what comes of it is the person's to know, and to ask again.
 
 import type { Ticket } from "../../protocol/ids.ts";
-import type { Answer, Order } from "../../protocol/orders.ts";
+import type { Answer, Execution, Order } from "../../protocol/orders.ts";
 import { isClosedOnRequest, type Pair } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
 import { unreachable } from "../../protocol/errors.ts";
@@ -38,6 +38,7 @@ export class OrderDesk {
   /** Tickets that are being ended without a row. */
   readonly #loose = new Set<Ticket>();
   #inFlight = 0;
+  #unsettledUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: OrderDeskOptions) {
     this.#options = options;
@@ -57,15 +58,24 @@ export class OrderDesk {
     return this.#loose.has(ticket);
   }
 
-  /** Drops what waits and resolves when no call is under way. */
+  /** Monotonic: until then an order of ours may be executed whose outcome is not known. In the past: there is none. */
+  get unsettledUntilMs(): number {
+    const { clock, limits } = this.#options;
+    return this.#inFlight > 0 ? clock.monotonicMs() + limits.settleMs : this.#unsettledUntilMs;
+  }
+
+  /** Drops what waits and resolves when no call is under way, or when waiting for one longer tells nothing. */
   async drain(): Promise<void> {
+    const { clock, limits } = this.#options;
+    const untilMs = clock.monotonicMs() + limits.settleMs;
     this.#queue.clear();
-    while (this.#inFlight > 0) await new Promise<void>((resolve) => void this.#options.clock.after(10, resolve));
+    while (this.#inFlight > 0 && clock.monotonicMs() < untilMs) await new Promise<void>((resolve) => void clock.after(10, resolve));
   }
 
   /** @param pair the row once the order is on its way */
   send(state: LinkCopies, copy: Copy, order: Order, pair: Pair, times: TickTimes | null): void {
-    const { gate, permit, session, clock, limits, ledger, tellAnswer } = this.#options;
+    const { gate, ownership, session, clock, limits, ledger, tellAnswer } = this.#options;
+    const { permit } = ownership;
     const levels = levelsOf(order);
     if (levels !== null && copy.refusedLevels === levels) return;
     if (this.#inFlight >= limits.parallelism) return void this.#queue.set(copy, state);
@@ -82,21 +92,24 @@ export class OrderDesk {
     this.#tell("order", { ...tradeOf(state, copy), ...order, late: copy.opening === "late", decideMs: times === null ? null : handedAtMs - times.readAtMs });
     void call.then((execution) => {
       // Here, since a mailbox that was stopped hands nothing on: the call is over all the same.
-      this.#inFlight--;
+      this.#over(execution);
       tellAnswer({ kind: "answered", state, copy, order, sent: pair, execution, handedAtMs, times });
     });
   }
 
   /** Ends an order at the broker that belongs to no row: it is sent once, and looked for again whatever comes of it. */
   sendLoose(order: Extract<Order, { kind: "close" | "cancel" }>): void {
-    const { account, gate, permit, session, limits, logger, reconciler, tellAnswer } = this.#options;
-    if (this.#loose.has(order.ticket) || this.#inFlight >= limits.parallelism || gate.check(permit) !== "open") return reconciler.look("loose order", LOOK_AFTER_MS);
+    const { account, gate, ownership, session, limits, logger, reconciler, tellAnswer } = this.#options;
+    const { permit } = ownership;
+    if (this.#loose.has(order.ticket) || this.#inFlight >= limits.parallelism) return reconciler.look("loose order", LOOK_AFTER_MS);
+    const verdict = gate.check(permit);
+    if (verdict !== "open") return this.#dropped({ order: order.kind, loose: true, ticket: order.ticket, why: `gate: ${verdict}` });
     logger.warn({ follower: account.id, order }, "order of ours that belongs to no trade is ended");
     this.#inFlight++;
     this.#loose.add(order.ticket);
     this.#tell("order", { ...order, loose: true });
     void session.execute(order, permit).then((execution) => {
-      this.#inFlight--;
+      this.#over(execution);
       tellAnswer({ kind: "loose_answered", order, execution });
     });
   }
@@ -105,7 +118,7 @@ export class OrderDesk {
     const { account, logger, reconciler } = this.#options;
     if ("ticket" in order) this.#loose.delete(order.ticket);
     if (execution.kind === "answered") this.#tell("answer", { order: order.kind, loose: true, ...execution.answer });
-    else this.#tell("dropped", { order: order.kind, loose: true, why: `${execution.cause}: ${execution.detail}` });
+    else this.#dropped({ order: order.kind, loose: true, why: `${execution.cause}: ${execution.detail}` });
     logger.info({ follower: account.id, order, execution }, "loose order answered");
     reconciler.look("loose order", LOOK_AFTER_MS);
   }
@@ -204,16 +217,28 @@ export class OrderDesk {
   }
 
   #onDropped(state: LinkCopies, copy: Copy, order: Order, why: string): void {
-    const { metrics, reconciler } = this.#options;
     copy.opening = null;
+    this.#dropped({ ...tradeOf(state, copy), order: order.kind, why });
+  }
+
+  /** Invariant 2. */
+  #dropped(detail: TimelineDetail): void {
+    const { metrics, reconciler } = this.#options;
     metrics.count("orders_dropped");
-    this.#tell("dropped", { ...tradeOf(state, copy), order: order.kind, why });
+    this.#tell("dropped", detail);
     reconciler.look("dropped", LOOK_AFTER_MS);
   }
 
+  /** A call has ended, with or without an answer. */
+  #over(execution: Execution): void {
+    const { clock, limits } = this.#options;
+    this.#inFlight--;
+    if (execution.kind === "answered" && execution.answer.kind === "unknown") this.#unsettledUntilMs = clock.monotonicMs() + limits.settleMs;
+  }
+
   #tell(event: TimelineEvent, detail: TimelineDetail): void {
-    const { account, permit, journal } = this.#options;
-    journal.note({ account: account.id, epoch: permit.epoch }, event, detail);
+    const { ownership, journal } = this.#options;
+    journal.note(ownership.subject, event, detail);
   }
 
   #lookForEffect(copy: Copy, order: Order): void {
@@ -235,7 +260,7 @@ export class OrderDesk {
   }
 }
 
-const tradeOf = (state: LinkCopies, copy: Copy): TimelineDetail => ({ link: state.link.id, masterTicket: copy.masterTicket });
+const tradeOf = (state: LinkCopies, copy: Copy): TimelineDetail => ({ link: state.link.id, master: state.link.master, masterTicket: copy.masterTicket });
 
 const opens = (order: Order): boolean => order.kind === "open" || order.kind === "place";
 

@@ -5,11 +5,11 @@
 // 2. What a plan could not conclude is looked at again; nobody has to remember it.
 
 import type { Ticket } from "../../protocol/ids.ts";
-import type { Permit } from "../../protocol/orders.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import { wallNow, type Clock, type Random, type Timer } from "../../protocol/ports/clock.ts";
 import type { Gate } from "../../protocol/ports/gate.ts";
+import type { Journal } from "../../protocol/ports/journal.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { AccountSnapshot } from "../../protocol/trades.ts";
@@ -20,15 +20,21 @@ import { emptySince, isEmptinessBelieved } from "../core/emptiness.ts";
 import type { Action, KnownPair, PlanInput } from "../core/reconcile/input.ts";
 import { distrust, plan } from "../core/reconcile/plan.ts";
 import type { LinkCopies } from "./linkCopies.ts";
+import type { Ownership } from "./ownership.ts";
 
 export interface ReconcilerOptions {
   readonly session: BrokerSession;
   readonly gate: Gate;
-  readonly permit: Permit;
+  readonly ownership: Ownership;
+  /** Since when nobody else sends orders for the account, and until when what was sent before may be executed; monotonic. */
+  readonly sinceMs: number;
+  readonly settledAtMs: number;
+  readonly barrier: () => PlanInput["barrier"];
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly journal: Journal;
   readonly limits: { readonly reconcileEveryMs: number; readonly settleMs: number };
   readonly ask: (message: SnapshotMessage) => void;
   /** The actor's change counter. */
@@ -60,8 +66,6 @@ export class Reconciler {
   #periodic: Timer | null = null;
   #asking = false;
   #stopped = false;
-  /** When this ownership began. */
-  readonly #sinceMs: number;
   /** The links that a plan was made for. */
   readonly #looked = new Set<LinkCopies>();
   /** Monotonic: since when every snapshot of this session has shown nothing. */
@@ -69,7 +73,6 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#sinceMs = options.clock.monotonicMs();
   }
 
   /** A snapshot is awaited: it may show what has ended since as still standing. */
@@ -108,8 +111,8 @@ export class Reconciler {
 
   #ask(cause: string): void {
     this.#next = null;
-    const { session, gate, permit, ask, changes, logger, clock } = this.#options;
-    if (this.#asking || gate.check(permit) !== "open") return this.look(cause, ASK_AGAIN_MS); // 1
+    const { session, gate, ownership, ask, changes, logger, clock } = this.#options;
+    if (this.#asking || gate.check(ownership.permit) !== "open") return this.look(cause, ASK_AGAIN_MS); // 1
     const askedAt = changes();
     const askedAtMs = clock.monotonicMs();
     this.#asking = true;
@@ -141,7 +144,7 @@ export class Reconciler {
 
   /** The plan of one link; null while nothing can be concluded. */
   plan(state: LinkCopies, { snapshot, askedAt, askedAtMs, cause }: SnapshotMessage, market: (target: Target) => Market): readonly Action[] | null {
-    const { clock, metrics, logger, limits } = this.#options;
+    const { clock, metrics, logger, limits, sinceMs, settledAtMs, barrier } = this.#options;
     if (snapshot === null) return null;
     const monotonicMs = clock.monotonicMs();
     const pairs = new Map<Ticket, KnownPair>();
@@ -158,8 +161,9 @@ export class Reconciler {
       masterNowMs: state.masterNowMs(monotonicMs),
       monotonicMs,
       nowMs: wallNow(clock),
-      settledAtMs: this.#sinceMs + limits.settleMs,
-      sinceMs: this.#sinceMs,
+      settledAtMs,
+      sinceMs,
+      barrier: barrier(),
       isFirstLook: !this.#looked.has(state),
       limits: { staleAfterMs: STALE_AFTER_MS, settleMs: limits.settleMs, maxOrders: MAX_ORDERS },
     };
@@ -174,8 +178,32 @@ export class Reconciler {
     metrics.count("reconcile_runs");
     const moving = actions.filter((action) => action.kind !== "again");
     if (cause === DRIFT_CHECK && moving.length > 0) metrics.count("reconcile_drift");
-    if (moving.length > 0) logger.info({ link: state.link.id, cause, actions: moving.length }, "reconcile");
+    if (cause !== DRIFT_CHECK || moving.length > 0) this.#tell(state, cause, input, actions);
     if ([...pairs.values()].some((known) => known.busy && isLive(known.pair.status))) this.look("was under way", ASK_AGAIN_MS); // 2
     return actions;
+  }
+
+  /** What a plan rested on, and what it does. */
+  #tell(state: LinkCopies, cause: string, input: PlanInput, actions: readonly Action[]): void {
+    const { ownership, journal } = this.#options;
+    const count = (...kinds: readonly string[]): number => actions.filter((action) => kinds.includes(action.kind === "order" ? action.order.kind : action.kind)).length;
+    journal.note(ownership.subject, "plan", {
+      link: state.link.id,
+      master: state.link.master,
+      cause,
+      masterEpoch: state.version?.epoch ?? null,
+      masterSeq: state.version?.seq ?? null,
+      snapshotAgeMs: Math.round(input.snapshotAgeMs),
+      barrier: input.barrier,
+      settleLeftMs: Math.max(0, Math.round(input.settledAtMs - input.monotonicMs)),
+      pairs: input.pairs.size,
+      rows: count("row"),
+      closes: count("close", "cancel"),
+      modifies: count("modify", "change"),
+      opens: count("open", "place"),
+      loose: count("loose"),
+      missing: count("missing"),
+      again: count("again"),
+    });
   }
 }

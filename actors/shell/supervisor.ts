@@ -10,50 +10,36 @@
 //    session anew, and only that account's.
 // 4. An account that is switched off or parked is let go in order. Of one that was acquired and is
 //    configured so, or not at all, as far as is known here, the directory is asked first.
-// 5. A refused login is not repeated: the account is parked, however long that takes, and let go.
+// 5. An ownership that is confirmed goes on at its new epoch in the same actor; what was never lost needs no settle time.
+// 6. An account that has no session within a bound is given up too.
+// 7. A refused login is not repeated: the account is parked, however long that takes, and let go.
 
 import type { Account } from "../../protocol/accounts.ts";
 import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import type { Permit } from "../../protocol/orders.ts";
-import type { BrokerSession } from "../../protocol/ports/broker.ts";
-import type { Clock, Random } from "../../protocol/ports/clock.ts";
-import type { Gate } from "../../protocol/ports/gate.ts";
-import type { Journal } from "../../protocol/ports/journal.ts";
-import type { Producer } from "../../protocol/ports/log.ts";
-import type { Logger } from "../../protocol/ports/logging.ts";
-import type { Metrics } from "../../protocol/ports/metrics.ts";
-import type { Directory, DirectoryState, HeldAccount, PairRow, PairStore } from "../../protocol/ports/storage.ts";
+import type { Directory, DirectoryState, HeldAccount, OwnedAccount, PairStore } from "../../protocol/ports/storage.ts";
 import type { Tick } from "../../protocol/ticks.ts";
 import { isLockstepError, messageOf } from "../../protocol/errors.ts";
 import type { ClockReading, MasterFold } from "../core/masterFold.ts";
 import { Configured } from "./configured.ts";
 import { Counter } from "./counter.ts";
-import type { EventSink } from "./eventSink.ts";
 import { FollowerActor } from "./followerActor.ts";
-import type { FollowerLimits } from "./followerTypes.ts";
-import { MasterActor, type MasterLimits } from "./masterActor.ts";
+import type { MasterActor } from "./masterActor.ts";
+import { Ownership } from "./ownership.ts";
+import { makeFollower, makeMaster, type ActorOptions, type Running } from "./running.ts";
+import { SessionBound } from "./sessionBound.ts";
 import type { TickReader } from "./tickReader.ts";
 import { TickRoutes } from "./tickRoutes.ts";
 
-export interface SupervisorOptions {
-  readonly openSession: (account: Account, permit: Permit) => BrokerSession;
-  readonly gate: Gate;
-  readonly events: EventSink;
+export interface SupervisorOptions extends ActorOptions {
   readonly pairs: PairStore;
   readonly park: Directory["park"];
-  /** For ticks and books. */
-  readonly producer: Producer;
-  readonly topics: { readonly ticks: string; readonly books: string };
-  readonly partitions: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly journal: Journal;
-  readonly followerLimits: FollowerLimits;
-  readonly masterLimits: MasterLimits;
-  /** An actor of this account keeps failing: the account should be released. */
-  readonly onGivenUp: (account: AccountId) => void;
+  /** An account without a session is kept for so long; see sessionBound.ts. */
+  readonly noSessionMs: number;
+  /** Whether the log is reached, as far as is known. */
+  readonly logOk: () => boolean;
+  /** This node cannot serve the account, and why: it should be left to others for a while. */
+  readonly onGivenUp: (account: AccountId, why: string) => void;
   /** Nobody is to serve this account for now: it should be lost here, and then released. */
   readonly onLetGo: (account: AccountId) => void;
   /** What is configured is not known well enough: it should be read, and told by `configure`. */
@@ -64,21 +50,6 @@ const RESTARTS = 5;
 const RESTART_PAUSE_MS = 1_000;
 /** A failure after this long is the first of a new row. */
 const HEALTHY_MS = 60_000;
-
-interface Running {
-  readonly id: AccountId;
-  readonly permit: Permit;
-  /** Of ticks or events: it counts on when the actor is made anew. */
-  readonly numbers: Counter;
-  /** As its actor is made; null while it is not known. */
-  account: Account | null;
-  actor: FollowerActor | MasterActor | null;
-  /** Of the making that counts: what an earlier one comes to is thrown away. */
-  round: number;
-  letGo: boolean;
-  failures: number;
-  failedAtMs: number;
-}
 
 export interface AccountState {
   readonly account: AccountId;
@@ -113,10 +84,10 @@ export class Supervisor {
 
   /** What became of each account that this node holds. */
   states(): readonly AccountState[] {
-    return [...this.#running].map(([account, { permit, actor }]) => ({
+    return [...this.#running].map(([account, { ownership, actor }]) => ({
       account,
       role: this.configured(account)?.role ?? null,
-      epoch: permit.epoch,
+      epoch: ownership.epoch,
       actor: actor === null ? "starting" : !actor.connected ? "connecting" : actor instanceof FollowerActor && !actor.settled ? "unsettled" : "settled",
     }));
   }
@@ -133,33 +104,51 @@ export class Supervisor {
     return this.#configured.account(id);
   }
 
-  async acquire(held: HeldAccount, slot: number): Promise<void> {
-    if (this.#running.has(held.account)) return;
-    const permit: Permit = { slot, epoch: held.epoch };
-    const running: Running = { id: held.account, permit, numbers: new Counter(), account: null, actor: null, round: 0, letGo: false, failures: 0, failedAtMs: 0 };
-    this.#running.set(held.account, running);
-    const account = this.#configured.served(held.account);
+  /** Under which an account is held here; null where it is not. */
+  permitOf(id: AccountId): Permit | null {
+    return this.#running.get(id)?.ownership.permit ?? null;
+  }
+
+  async acquire({ account: id, epoch, settleLeftMs }: OwnedAccount, slot: number): Promise<void> {
+    if (this.#running.has(id)) return;
+    const { clock } = this.#options;
+    const ownership = new Ownership(id, { slot, epoch });
+    const nowMs = clock.monotonicMs();
+    const running: Running = {
+      ownership, bound: this.#bound(id, ownership), acquiredAtMs: nowMs, settledAtMs: nowMs + settleLeftMs, unsettledUntilMs: nowMs, numbers: new Counter(),
+      account: null, actor: null, round: 0, letGo: false, failures: 0, failedAtMs: 0,
+    };
+    this.#running.set(id, running);
+    const account = this.#configured.served(id);
     if (account === null) return this.#options.onUnknown(); // (4)
     await this.#makeAnew(running, account);
   }
 
-  async lose(id: AccountId, drain = true): Promise<void> {
+  /** The gate is open for an account that was held all along, at this epoch: its follower reconciles, its master says how it stands. */
+  confirm({ account, epoch }: HeldAccount): void {
+    const running = this.#running.get(account);
+    if (running === undefined || !running.ownership.raise(epoch)) return;
+    const { actor } = running;
+    if (actor instanceof FollowerActor) actor.tellSystem({ kind: "lift" });
+    else actor?.lift();
+  }
+
+  /**
+   * Ends its actor, after its orders under way unless `drain` is false. Resolves with the time for which an order of ours may still
+   * be executed: 0 when every order was answered.
+   */
+  async lose(id: AccountId, drain = true): Promise<number> {
     const running = this.#running.get(id);
+    if (running === undefined) return 0;
     this.#running.delete(id);
-    if (running !== undefined) await this.#end(running, drain);
+    running.bound.stop();
+    await this.#end(running, drain);
+    return Math.max(0, running.unsettledUntilMs - this.#options.clock.monotonicMs());
   }
 
   /** Without `drain` nobody waits for the orders under way: as in a process that dies. */
   async stop(drain = true): Promise<void> {
     await Promise.all([...this.#running.keys()].map((id) => this.lose(id, drain)));
-  }
-
-  /** The lease is proven again after a fence: every follower reconciles, every master says how it stands. */
-  lift(): void {
-    for (const { actor } of this.#running.values()) {
-      if (actor instanceof FollowerActor) actor.tellSystem({ kind: "lift" });
-      else actor?.lift();
-    }
   }
 
   onTick(tick: Tick, readAtMs: number): void {
@@ -179,13 +168,13 @@ export class Supervisor {
   }
 
   #reconfigure(running: Running, before: Configured): void {
-    const account = this.#configured.served(running.id);
+    const account = this.#configured.served(running.ownership.account);
     if (account === null) return this.#letGo(running); // (4)
     const { account: made, actor } = running;
     if (made === null || made.broker !== account.broker || made.credentialsRef !== account.credentialsRef) return void this.#makeAnew(running, account); // (3)
     // One that is being made takes the links of the moment.
     if (!(actor instanceof FollowerActor)) return;
-    const links = this.#configured.linksOf(running.id);
+    const links = this.#configured.linksOf(running.ownership.account);
     actor.tellSystem({ kind: "links", links });
     this.#routes.add(actor, links.filter(({ id }) => !before.hasLink(id)).map(({ master }) => master));
   }
@@ -193,8 +182,8 @@ export class Supervisor {
   #letGo(running: Running): void {
     if (running.letGo) return;
     running.letGo = true;
-    this.#options.logger.info({ account: running.id }, "account let go: it is switched off or parked");
-    this.#options.onLetGo(running.id);
+    this.#options.logger.info({ account: running.ownership.account }, "account let go: it is switched off or parked");
+    this.#options.onLetGo(running.ownership.account);
   }
 
   async #makeAnew(running: Running, account: Account): Promise<void> {
@@ -205,7 +194,7 @@ export class Supervisor {
   }
 
   #counts(running: Running, round: number): boolean {
-    return this.#running.get(running.id) === running && running.round === round;
+    return this.#running.get(running.ownership.account) === running && running.round === round;
   }
 
   async #make(running: Running, account: Account, round: number): Promise<void> {
@@ -213,7 +202,8 @@ export class Supervisor {
     try {
       const rows = account.role === "follower" ? await this.#options.pairs.rowsOf(account.id) : [];
       if (!this.#counts(running, round)) return;
-      const actor = account.role === "master" ? this.#master(account, running, round) : this.#follower(account, running, round, rows);
+      const calls = { onFailure: (error: unknown) => this.#failed(running, account, round, error), onLoginRefused: (reason: string) => this.#refused(running, account, round, reason) };
+      const actor = account.role === "master" ? makeMaster(this.#options, running, account, calls) : makeFollower(this.#options, running, account, this.#configured.linksOf(account.id), rows, calls);
       running.actor = actor;
       if (actor instanceof FollowerActor) this.#routes.add(actor, this.#configured.linksOf(account.id).map(({ master }) => master));
       actor.start();
@@ -229,37 +219,6 @@ export class Supervisor {
     clock.after(RESTART_PAUSE_MS, () => void this.#make(running, account, round));
   }
 
-  #master(account: Account, running: Running, round: number): MasterActor {
-    const { openSession, masterLimits } = this.#options;
-    return new MasterActor({
-      ...this.#options,
-      account,
-      epoch: running.permit.epoch,
-      isOpen: () => this.#options.gate.check(running.permit) === "open",
-      seqs: running.numbers,
-      session: openSession(account, running.permit),
-      limits: masterLimits,
-      onFailure: (error) => this.#failed(running, account, round, error),
-      onLoginRefused: (reason) => this.#refused(running, account, round, reason),
-    });
-  }
-
-  #follower(account: Account, running: Running, round: number, rows: readonly PairRow[]): FollowerActor {
-    const { openSession, followerLimits } = this.#options;
-    return new FollowerActor({
-      ...this.#options,
-      account,
-      permit: running.permit,
-      numbers: running.numbers,
-      links: this.#configured.linksOf(account.id),
-      rows,
-      session: openSession(account, running.permit),
-      limits: followerLimits,
-      onFailure: (error) => this.#failed(running, account, round, error),
-      onLoginRefused: (reason) => this.#refused(running, account, round, reason),
-    });
-  }
-
   #failed(running: Running, account: Account, round: number, error: unknown): void {
     const { logger, metrics, clock, onGivenUp } = this.#options;
     if (!this.#counts(running, round)) return;
@@ -271,11 +230,11 @@ export class Supervisor {
     logger.error({ account: account.id, failures: running.failures, error: messageOf(error), stack: error instanceof Error ? error.stack : null }, "actor failed");
     const next = ++running.round;
     const ended = this.#end(running);
-    if (running.failures > RESTARTS) return onGivenUp(account.id);
+    if (running.failures > RESTARTS) return onGivenUp(account.id, "its actor keeps failing");
     clock.after(RESTART_PAUSE_MS * running.failures, () => void ended.then(() => this.#make(running, account, next)));
   }
 
-  /** Invariant 5. */
+  /** Invariant 7. */
   #refused(running: Running, account: Account, round: number, reason: string): void {
     if (!this.#counts(running, round)) return;
     this.#options.logger.error({ account: account.id, reason }, "login refused: the account is parked until it is applied again");
@@ -285,7 +244,7 @@ export class Supervisor {
   #park(running: Running, account: Account, round: number, reason: string): void {
     const { park, logger, clock, onUnknown } = this.#options;
     if (!this.#counts(running, round)) return;
-    park(account, running.permit.epoch, reason).then(
+    park(account, running.ownership.epoch, reason).then(
       (parked) => {
         if (!this.#counts(running, round)) return;
         // Somebody has changed how it is reached meanwhile: that is tried instead.
@@ -301,20 +260,34 @@ export class Supervisor {
     );
   }
 
+  /** Invariant 6. */
+  #bound(id: AccountId, ownership: Ownership): SessionBound {
+    const { clock, gate, noSessionMs: limitMs, logOk, onGivenUp } = this.#options;
+    const actor = (): Running["actor"] => this.#running.get(id)?.actor ?? null;
+    return new SessionBound({
+      clock,
+      limitMs,
+      isServed: () => actor()?.connected === true,
+      counts: () => gate.check(ownership.permit) === "open" && logOk() && actor()?.waitsForTurn !== true,
+      onOver: () => onGivenUp(id, `no session within ${limitMs} ms`),
+    });
+  }
+
   #end(running: Running, drain = true): Promise<void> {
-    const { id, actor } = running;
+    const { actor, ownership: { account: id } } = running;
     const before = this.#ended.get(id) ?? Promise.resolve();
     running.actor = null;
     if (actor === null) return before;
     if (actor instanceof FollowerActor) this.#routes.remove(actor);
-    const ended = Promise.all([before, this.#stopped(actor, drain)]).then(() => undefined);
+    const ended = Promise.all([before, this.#stopped(running, actor, drain)]).then(() => undefined);
     this.#ended.set(id, ended);
     return ended;
   }
 
-  async #stopped(actor: FollowerActor | MasterActor, drain: boolean): Promise<void> {
+  async #stopped(running: Running, actor: FollowerActor | MasterActor, drain: boolean): Promise<void> {
     try {
-      await (actor instanceof FollowerActor ? actor.stop(drain) : actor.stop());
+      if (actor instanceof FollowerActor) running.unsettledUntilMs = Math.max(running.unsettledUntilMs, await actor.stop(drain));
+      else await actor.stop();
     } catch (error) {
       this.#options.logger.error({ account: actor.account.id, error: messageOf(error) }, "actor did not stop cleanly");
     }

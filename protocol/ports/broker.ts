@@ -17,6 +17,8 @@ export type SessionEvent =
 export interface BrokerSession {
   readonly account: AccountId;
   readonly platform: Platform;
+  /** It waits for its turn to log in, since others do so at the same broker: that it is not connected says nothing against the account. */
+  readonly waitsForTurn: boolean;
   /** Starts connecting, and reconnects by itself until `close` or a refused login. Events come after it. */
   open(onEvent: (event: SessionEvent) => void): void;
   /** As the broker spells them; case decides only where two differ by nothing else. */

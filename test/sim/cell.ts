@@ -158,6 +158,8 @@ export class Node {
   readonly log: MemoryLog;
   readonly givenUp: AccountId[] = [];
   readonly crashes: Error[] = [];
+  /** What the node thinks of its log. */
+  logOk = true;
   readonly #me: Identity;
   readonly #clock: ProcessClock;
   /** Every session that is made passes it. */
@@ -195,6 +197,8 @@ export class Node {
       journal: this.journal,
       followerLimits: { parallelism: 16, mailboxCapacity: 1_000, settleMs: 30_000, reconcileEveryMs: 60_000, ...options.limits },
       masterLimits: { mailboxCapacity: 1_000, heartbeatMs: 5_000, bookDelayMs: 400 },
+      noSessionMs: 60_000,
+      logOk: () => this.logOk,
       onGivenUp: (account) => void this.givenUp.push(account),
       onLetGo: (account) => void this.keeper.handBack(account),
       onUnknown: () => this.watch.ask(),
@@ -213,6 +217,8 @@ export class Node {
       registry: options.wrapRegistry?.(storage.registry) ?? storage.registry,
       me,
       profile: options.lease ?? STEADY,
+      settleMs: 30_000,
+      journal: this.journal,
       report: () => ({ logOk: true, capacity: 8, platforms: ["mt4", "mt5"], address: null }),
       platformOf: (account) => world.accounts.get(account)?.platform ?? null,
       gate: this.gate,
@@ -224,7 +230,8 @@ export class Node {
       onHandBack: (account) => this.supervisor.lose(account),
       onFatal: onCrash,
       onTrip: () => undefined,
-      onLeaseEnd: () => undefined, onLift: () => this.supervisor.lift(),
+      onLeaseEnd: () => undefined,
+      onConfirmed: (held) => this.supervisor.confirm(held),
     });
   }
 

@@ -57,6 +57,7 @@ interface Message {
 export class ModelSession implements BrokerSession {
   readonly account: AccountId;
   readonly platform: Platform;
+  waitsForTurn = false;
   readonly handed: Handed[] = [];
   /** Asked once for each order. */
   faultOf: (order: Order) => Fault | null = () => null;

@@ -35,6 +35,8 @@ export interface PlanInput {
   readonly settledAtMs: number;
   /** When we came, monotonic. */
   readonly sinceMs: number;
+  /** `waiting`: what the former owners said may not be among the pairs yet, so an order that no pair explains may be explained by one of those. */
+  readonly barrier: "open" | "waiting";
   /** The first look of this ownership: copies that have ended and that no row knows are recorded. */
   readonly isFirstLook: boolean;
   /** Monotonic, like `settlesAtMs`. */

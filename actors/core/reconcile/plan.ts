@@ -7,6 +7,8 @@
 // 2. A trade whose order is under way is left out; an order of unknown outcome is asked for again
 //    only when its effect is seen or its settle time is over.
 // 3. Cancels and closes come first, opens last; a plan has a bounded number of orders.
+// 4. While the barrier waits, nothing is ended as unexplained, and on a link that holds such an order nothing is concluded
+//    of a trade whose copy is not known: that order may be it. Whoever waits looks again when the barrier has passed.
 
 import type { Ticket } from "../../../protocol/ids.ts";
 import { isLive } from "../../../protocol/pairs.ts";
@@ -45,8 +47,8 @@ function isEmptyAgainst(snapshot: PlanInput["snapshot"], somethingStands: boolea
  * What nothing explains is ended, but not while an order of this link is under way or unsettled: it may be that very order. Nor
  * what is the rest of something older than the history we see: its tag may stand there.
  */
-function unexplained({ pairs, monotonicMs, settledAtMs }: PlanInput, { unexplained: copies }: Binding): readonly Action[] {
-  if (copies.length === 0) return [];
+function unexplained({ pairs, monotonicMs, settledAtMs, barrier }: PlanInput, { unexplained: copies }: Binding): readonly Action[] {
+  if (copies.length === 0 || barrier === "waiting") return []; // 4
   const open = [...pairs.values()].filter(({ busy, settlesAtMs }) => busy || (settlesAtMs !== null && settlesAtMs > monotonicMs));
   if (monotonicMs < settledAtMs) return [{ kind: "again", atMs: settledAtMs }];
   if (open.length > 0) return [{ kind: "again", atMs: monotonicMs + LOOK_AGAIN_MS }];
@@ -60,12 +62,13 @@ function tradesOf({ pairs, targets, isFirstLook }: PlanInput, { copyOf, extras }
   return [...new Set([...pairs.keys(), ...(targets?.keys() ?? []), ...standing, ...extras.keys()])].sort((a, b) => a - b);
 }
 
-function planTrade(input: PlanInput, { copyOf, extras }: Binding, masterTicket: Ticket): readonly Action[] {
+function planTrade(input: PlanInput, { copyOf, extras, unexplained: nobodys }: Binding, masterTicket: Ticket): readonly Action[] {
   const known = input.pairs.get(masterTicket) ?? null;
   // Invariant 2.
   if (known?.busy === true) return [];
   const trade: Trade = { masterTicket, known, target: input.targets?.get(masterTicket) ?? { kind: "gone", reason: "master_closed" } };
   const copy: OwnCopy | null = copyOf.get(masterTicket) ?? null;
+  if (copy === null && known?.pair.status !== "Open" && input.barrier === "waiting" && nobodys.length > 0) return []; // 4
   return [...(extras.get(masterTicket) ?? []).flatMap(closeLoose), ...ruleFor(input, trade, copy)];
 }
 

@@ -36,6 +36,7 @@ function inputOf({ master = [], at = {}, pairs = [], ...more }: Case): PlanInput
     emptinessConfirmed: true,
     settledAtMs: 0,
     sinceMs: 0,
+    barrier: "open",
     isFirstLook: false,
     monotonicMs: 1_000,
     nowMs: NOW,
@@ -253,6 +254,25 @@ describe("a restart", () => {
   test("ends nothing unexplained before that: a former owner's order may be what it is", () => {
     assert.deepEqual(shown({ at: { positions: [position({ comment: "" })] }, ...justCame }), ["again 30900"]);
   });
+});
+
+describe("while the barrier waits", () => {
+  const [waits, nobodys] = [{ barrier: "waiting" } as const, position({ ticket: ticket(90), comment: "", side: "sell" })];
+  test("nothing is ended as unexplained: the pair that explains it may not be known yet", () => assert.deepEqual(shown({ at: { positions: [nobodys] }, ...waits }), []));
+  test("nothing is opened late on a link that holds such an order, and nothing is recorded of a trade whose copy it may be", () => {
+    const at = { positions: [nobodys] };
+    assert.deepEqual(shown({ master: [held()], at, ...waits }), []);
+    assert.deepEqual(shown({ master: [held()], at, masterNowMs: brokerMs(130_000), ...waits }), []);
+    assert.deepEqual(shown({ pairs: [known(sending(), { settlesAtMs: 500 })], at, ...waits }), [], "nor is a lost order given up");
+    assert.deepEqual(shown({ master: [held()], at }), ["end 90", "open mc1 1"]);
+  });
+  test("a link that holds none opens late: its broker's record is whole", () => assert.deepEqual(shown({ master: [held()], ...waits }), ["open mc1 1"]));
+  test("known pairs are closed and modified, and copies adopted by their tag, as ever", () => {
+    const at = { positions: [nobodys, position(), position({ ticket: ticket(53), comment: "mc3" }), position({ ticket: ticket(54), comment: "mc4" })] };
+    const pairs = [known(pair()), known(pair({ masterTicket: ticket(3), followerTicket: ticket(53) }))];
+    assert.deepEqual(shown({ master: [held({ stopLoss: points(109_000) }), held({ masterTicket: ticket(4) })], pairs, at, ...waits }), ["row 4 Open 54", "close 53 1", "modify 50"]);
+  });
+  test("a known copy that is nowhere is missing all the same", () => assert.deepEqual(shown({ master: [held()], pairs: [known(pair())], at: { positions: [nobodys] }, ...waits }), ["missing 1"]));
 });
 
 describe("more of an order that was filled in part", () => {

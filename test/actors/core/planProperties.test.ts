@@ -112,7 +112,7 @@ class World {
   }
 
   plan(): readonly Action[] {
-    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), masterSilentMs: 0, snapshotAgeMs: 0, emptinessConfirmed: true, monotonicMs: this.monotonicMs, nowMs: NOW, settledAtMs: 0, sinceMs: 0, isFirstLook: false, limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 } });
+    return plan({ link: link(), targets: this.targets, snapshot: this.snapshot(), pairs: this.pairs, market: () => market(), masterNowMs: brokerMs(0), masterSilentMs: 0, snapshotAgeMs: 0, emptinessConfirmed: true, monotonicMs: this.monotonicMs, nowMs: NOW, settledAtMs: 0, sinceMs: 0, barrier: "open", isFirstLook: false, limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 } });
   }
 
   carryOut(action: Action): void {

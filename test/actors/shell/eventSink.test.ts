@@ -82,15 +82,45 @@ test("a fact that the log lost is handed over again", async () => {
   assert.deepEqual([...producer.taken].sort(), [1, 2]);
 });
 
-test("who asks for the settlement is told of the loss, once, and it is handed over again all the same", async () => {
+test("who asks for the settlement is told when the log has it, not of a loss on the way", async () => {
   const { clock, producer, events } = sink();
   producer.loses = true;
-  const errors: (Error | null)[] = [];
-  events.publish(marker(1), (error) => errors.push(error));
-  await clock.advance(10);
+  const told: (Error | null)[] = [];
+  events.publish(marker(1), (error) => told.push(error));
+  await clock.advance(500);
+  assert.deepEqual(told, []);
   producer.loses = false;
   await clock.advance(500);
-  assert.deepEqual([errors.length, errors[0] === null, producer.taken], [1, false, [1]]);
+  assert.deepEqual([told, producer.taken], [[null], [1]]);
+});
+
+test("what is lost and finds no room any more is over, and who asks is told", async () => {
+  const { clock, producer, metrics, events } = sink(2);
+  const settle: ((error: Error | null) => void)[] = [];
+  producer.append = (_, onSettled) => {
+    if (settle.length > 0) return "full";
+    if (onSettled !== undefined) settle.push(onSettled);
+    return "accepted";
+  };
+  const told: (Error | null)[] = [];
+  events.publish(marker(1), (error) => told.push(error));
+  await clock.advance(10);
+  for (const n of [2, 3]) events.publish(event(n));
+  settle[0]?.(new LockstepError("unreachable", "lost"));
+  assert.deepEqual([told.length, told[0] === null, metrics.of("events_waiting_full")], [1, false, 1]);
+});
+
+test("a flush of one follower waits for its facts and for nobody else's", async () => {
+  const { clock, producer, events } = sink();
+  producer.says = "full";
+  events.publish({ ...event(1), follower: accountId("follower2") });
+  await events.flush(accountId("follower1"));
+  let flushed = false;
+  const flush = events.flush(accountId("follower2")).then(() => (flushed = true));
+  await clock.advance(1_000);
+  assert.equal(flushed, false);
+  producer.says = "accepted";
+  await elapsed(clock, flush);
 });
 
 test("what the log refuses for its own sake is dropped and counted, and keeps no flush waiting", async () => {
@@ -132,9 +162,10 @@ test("a flush waits for what the log lost until it has it, and not for what is p
     onSettled?.(null);
     return "accepted";
   };
-  await clock.advance(60);
   events.publish(event(2));
+  await clock.advance(60);
   await elapsed(clock, flush);
+  assert.equal(flushed, true);
 });
 
 test("a flush waits for what is buffered", async () => {

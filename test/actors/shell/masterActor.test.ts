@@ -5,6 +5,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { Counter } from "../../../actors/shell/counter.ts";
 import { MasterActor } from "../../../actors/shell/masterActor.ts";
+import { Ownership } from "../../../actors/shell/ownership.ts";
 import { BOOK, decode, TICK } from "../../../protocol/codec.ts";
 import { accountId, type Epoch } from "../../../protocol/ids.ts";
 import type { Execution } from "../../../protocol/orders.ts";
@@ -22,6 +23,7 @@ import { recordingLogger } from "../../support/recordingLogger.ts";
 class HandSession implements BrokerSession {
   readonly account = accountId("master");
   readonly platform = "mt4";
+  readonly waitsForTurn = false;
   readonly asked: { readonly fromMs: BrokerMs; readonly answer: (of: AccountSnapshot) => void; readonly fail: (error: Error) => void }[] = [];
   tell: (event: SessionEvent) => void = () => undefined;
 
@@ -78,14 +80,15 @@ function acting(mailboxCapacity = 10, epoch = 1) {
   const gate = { isOpen: true };
   const metrics = new CountingMetrics();
   const journal = recordingJournal();
+  const ownership = new Ownership(account.id, { slot: 0, epoch: epoch as Epoch });
   const actor = new MasterActor({
-    account, epoch: epoch as Epoch, isOpen: () => gate.isOpen, metrics, journal, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
+    account, ownership, isOpen: () => gate.isOpen, metrics, journal, seqs: new Counter(), session, producer, topics: { ticks: "ticks", books: "books" }, partitions: 1, clock, logger: recordingLogger(),
     limits: { mailboxCapacity, heartbeatMs: 5_000, bookDelayMs: 400 }, onFailure: (error) => failures.push(error), onLoginRefused: (reason) => refusals.push(reason),
   });
   actor.start();
   const connected = (more: Partial<AccountSnapshot> = {}) => session.tell({ kind: "connected", snapshot: snapshot(more) });
   const opened = (number: number) => session.tell({ kind: "changed", change: { kind: "position_opened", brokerMs: brokerMs(0), position: own(number) }, callbackAtMs: 0 });
-  return { clock, session, producer, actor, failures, refusals, gate, metrics, journal, connected, opened };
+  return { clock, session, producer, ownership, actor, failures, refusals, gate, metrics, journal, connected, opened };
 }
 
 const own = (number: number, more: Partial<Position> = {}): Position => position({ ticket: ticket(number), comment: "", ...more });

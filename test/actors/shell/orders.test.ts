@@ -292,7 +292,7 @@ scenario("a snapshot from just before an order was carried out does not speak ag
   await scene.rest();
   scene.session.reports = "after"; // the snapshot is under way longer than the orders
   scene.masterSession.reports = "before";
-  scene.node.supervisor.lift();
+  scene.node.follower(scene.link.follower).tellSystem({ kind: "lift" });
   scene.master.close(first.ticket, "manual");
   const second = scene.open(0.2);
   await scene.rest();

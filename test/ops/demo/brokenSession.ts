@@ -60,6 +60,10 @@ class BrokenSession implements BrokerSession {
     return this.#inner.platform;
   }
 
+  get waitsForTurn(): boolean {
+    return this.#inner.waitsForTurn;
+  }
+
   open(onEvent: (event: SessionEvent) => void): void {
     this.#inner.open(onEvent);
   }
