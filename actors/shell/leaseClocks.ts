@@ -2,7 +2,8 @@
 //
 // 1. Another database clock, or another timeline, is another history: the lease that it shows as live may be
 //    one that others saw lapse, and theirs may seem lapsed to us. So the old lease counts as not live,
-//    and whoever seems to have lapsed is left alone for one ttl: time to renew.
+//    and whoever seems to have lapsed is left alone for one ttl: time to renew, or to stop by itself. So it is
+//    at the first reply, since a process that has just started cannot know what the clock was before.
 // 2. Whoever asks for accounts says which database it expects, so that a jump that nobody has noticed
 //    yet gives nothing.
 // 3. The machine's clocks are compared with each other between two renewals: apart, they are alarmed about. What
@@ -54,12 +55,13 @@ export class LeaseClocks {
   heard(reply: DatabaseClock, sentAtMs: number): boolean {
     const { clock, profile, logger, metrics, journal } = this.#options;
     const [before, now] = [this.#known, heard(reply, sentAtMs, clock.monotonicMs())];
-    if (before === null || !isAnother(before, now, jumpToleranceMs(profile))) {
-      this.#known = before === null ? now : together(before, now);
+    if (before !== null && !isAnother(before, now, jumpToleranceMs(profile))) {
+      this.#known = together(before, now);
       return false;
     }
     this.#known = now;
     this.#leaveLapsedUntilMs = clock.monotonicMs() + profile.ttlMs;
+    if (before === null) return false;
     const what = { byMs: Math.round(jumpMs(before, now)), timelineBefore: before.timeline, timeline: now.timeline };
     metrics.count("database_clock_jumps");
     logger.error(what, "the database's clock or timeline is another one: whoever seems to have lapsed is left alone for a while");

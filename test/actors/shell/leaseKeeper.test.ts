@@ -16,7 +16,7 @@ test("a node starts fenced; its first renewal opens the gate, since nothing is t
   assert.equal(run.check(2), "epoch");
 });
 
-test("one failed renewal changes nothing, and the next one heals it", async () => {
+test("row 14: one failed renewal changes nothing, and the next one heals it", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   run.registry.down = true;
@@ -27,7 +27,7 @@ test("one failed renewal changes nothing, and the next one heals it", async () =
   assert.deepEqual(run.told, ["lift", "acquired a at 1 in 0"]);
 });
 
-test("a database that does not answer: tripped at the deadline, though no renewal ever returns; the next one lifts", async () => {
+test("row 1: a database that does not answer: tripped at the deadline, though no renewal ever returns; the next one lifts", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   const startMs = run.clock.monotonicMs();
@@ -38,7 +38,7 @@ test("a database that does not answer: tripped at the deadline, though no renewa
   assert.deepEqual([run.told.at(-1), run.metrics.of("lease_trips"), run.check()], ["trip", 1, "closed"]);
 });
 
-test("a passed deadline: the next renewal confirms the account at a raised epoch, and lifts", async () => {
+test("row 25: a passed deadline: the next renewal confirms the account at a raised epoch, and lifts", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   run.registry.down = true;
@@ -50,7 +50,7 @@ test("a passed deadline: the next renewal confirms the account at a raised epoch
   assert.deepEqual([run.check(1), run.check(2)], ["epoch", "open"], "what still waits from before stays out");
 });
 
-test("the deadline counts from before the renewal was sent: a late reply gives no more", async () => {
+test("row 17: the deadline counts from before the renewal was sent: a late reply gives no more", async () => {
   const run = keeping({ profile: { ...STEADY, queryTimeoutMs: 30_000 } });
   run.registry.answerAfterMs = 20_000;
   void run.keeper.start();
@@ -62,7 +62,7 @@ test("the deadline counts from before the renewal was sent: a late reply gives n
   assert.ok(!run.gate.lifted);
 });
 
-test("a renewal is given up at the deadline at the latest, however long a query may take; what it says later counts for nothing", async () => {
+test("row 20: a renewal is given up at the deadline at the latest, however long a query may take; what it says later counts for nothing", async () => {
   const run = keeping({ profile: { ...STEADY, queryTimeoutMs: 1e9 } });
   await elapsed(run.clock, run.keeper.start());
   run.registry.answerAfterMs = 42_000; // sent at 5 s, answered at 47 s
@@ -146,7 +146,7 @@ test("an account that came again while a renewal was under way is not forgotten 
   assert.deepEqual([run.keeper.accounts, run.check(2)], [[held("a", 2)], "open"]);
 });
 
-test("an account that is ours although its claim's reply was lost is taken", async () => {
+test("row 15: an account that is ours although its claim's reply was lost is taken", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   run.registry.owned.push(held("b", 7));
