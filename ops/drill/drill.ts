@@ -35,6 +35,7 @@ import type { DrillRecord, DrillTroupe, StruckNode } from "./record.ts";
 import { readSaid } from "./said.ts";
 import { callMsOf, Scene } from "./scene.ts";
 import { aim } from "./strikes.ts";
+import { turnEntries } from "./turns.ts";
 
 export interface DrillOptions {
   readonly plan: DrillPlan;
@@ -290,7 +291,7 @@ class DrillRun {
       leases: scene.rows.leases,
       owners: scene.rows.owners,
       said,
-      timeline: byTime([...told.flat(), ...this.#told]),
+      timeline: byTime([...told.flat(), ...troupes.flatMap((troupe) => turnEntries(troupe.log, CLOCK_OFFSET_MS)), ...this.#told]),
     };
     return this.#seen.map(({ round, ...seen }, index): DrillRecord => {
       const isLast = index === this.#seen.length - 1;
