@@ -8,6 +8,8 @@
 // 4. A refused login, on whichever channel, is told once and not repeated: a try that waits or is under
 //    way is given up. All other trouble is tried again after a pause. Every try waits for its turn at
 //    its broker.
+// 5. Nobody logs in who may not trade: an account has one session at its broker, and a login takes it from
+//    whoever owns the account by now. A session that is up stays.
 
 import type { Account } from "../../protocol/accounts.ts";
 import { isLockstepError, LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
@@ -34,6 +36,8 @@ export interface WireSessionOptions {
   readonly password: string;
   /** How it names itself to the broker; default: not at all. */
   readonly client?: string;
+  /** Whether this process may hold the account now (5); default: always. */
+  readonly mayLogIn?: () => boolean;
   readonly limits: SessionLimits;
   /** One for all sessions of the process. */
   readonly pacer: Pick<LoginPacer, "reserve">;
@@ -44,6 +48,8 @@ export interface WireSessionOptions {
 
 /** Of a broker's text that is stored. */
 const MAX_REASON = 200;
+/** How soon it is seen that a session may be had again. */
+const ASK_AGAIN_MS = 200;
 
 /** A reading of the broker's clock, and when it was taken. */
 interface BrokerTime {
@@ -176,8 +182,13 @@ export abstract class WireSession implements BrokerSession {
     this.#turn?.cancel();
   }
 
+  get #mayLogIn(): boolean {
+    return this.options.mayLogIn?.() ?? true;
+  }
+
   #connectInTurn(): void {
     const { clock, log } = this.options;
+    if (!this.#mayLogIn) return void (this.#turn = clock.after(ASK_AGAIN_MS, () => this.#connectInTurn())); // (5)
     const waitMs = this.loginTurn();
     this.#waitsForTurn = true;
     if (waitMs !== null) this.#turn = clock.after(waitMs, () => void this.#connect());
@@ -187,6 +198,7 @@ export abstract class WireSession implements BrokerSession {
   async #connect(): Promise<void> {
     const { log, limits, clock } = this.options;
     this.#waitsForTurn = false;
+    if (!this.#mayLogIn) return this.#connectInTurn(); // (5) it had to wait
     let connection: WireConnection | null = null;
     try {
       const made: WireConnection = await WireConnection.open(this.#address, {

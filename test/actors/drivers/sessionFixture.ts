@@ -58,6 +58,7 @@ export interface SessionChoice {
   readonly password?: string;
   readonly client?: string;
   readonly pacer?: WireSessionOptions["pacer"];
+  readonly mayLogIn?: () => boolean;
 }
 
 /** A session that is opened, and not yet awaited. */
@@ -73,7 +74,7 @@ export function startSession(broker: ScriptedBroker, rig: Rig, choice: SessionCh
   };
   const log = recordingLogger();
   const limits = { ...DEFAULT_SESSION_LIMITS, reconnectMinMs: 5, reconnectMaxMs: 50, ...choice.limits };
-  const options = { account, password: choice.password ?? "secret", ...(choice.client === undefined ? {} : { client: choice.client }), limits, pacer: choice.pacer ?? { reserve: () => 0 }, clock: systemClock, random: systemRandom, log };
+  const options = { account, password: choice.password ?? "secret", ...(choice.client === undefined ? {} : { client: choice.client }), ...(choice.mayLogIn === undefined ? {} : { mayLogIn: choice.mayLogIn }), limits, pacer: choice.pacer ?? { reserve: () => 0 }, clock: systemClock, random: systemRandom, log };
   const session =
     broker.platform === "mt4"
       ? new Mt4Session({ ...options, executor: rig.executor, parallelism: choice.parallelism ?? 3 })
