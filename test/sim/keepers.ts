@@ -1,35 +1,42 @@
 // Owns the setting of a cell whose nodes are lease keepers alone, on fake time and one in-memory
-// database: who comes, goes and dies, and who holds what.
+// database: who comes, goes and dies, what befalls their machines and their network, and who holds what.
 //
-// 1. At no moment does the gate of two nodes stand open for one account: it is looked at after
-//    every change and every few milliseconds.
+// 1. At no moment does the gate of two nodes stand open for one account. An account whose gate is open is
+//    its node's in the database, at that very epoch.
+// 2. No order is sent at a lower epoch than one before it for the same account.
+// 3. While a gate is open its node's lease is live, as long as the database's clock is one clock.
+// Looked at after every change and every few milliseconds; whatever does not hold ends the run.
 
 import { STEADY, type LeaseProfile } from "../../actors/core/leaseProfile.ts";
 import { SharedGate } from "../../actors/executor/sharedGate.ts";
 import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
-import { LockstepError } from "../../protocol/errors.ts";
 import { accountId, bootId, cellId, nodeId, type AccountId, type BootId, type Epoch } from "../../protocol/ids.ts";
 import type { Account } from "../../protocol/accounts.ts";
 import type { HeldAccount, Identity, Registry } from "../../protocol/ports/storage.ts";
 import type { Platform } from "../../protocol/trades.ts";
-import { MemoryDatabase } from "../../storage/memory/cells.ts";
-import type { Storage } from "../../storage/storage.ts";
 import { pause } from "../../protocol/waiting.ts";
-import { recordingJournal } from "../support/recordingJournal.ts";
+import { MemoryServer, type MemoryCell } from "../../storage/memory/cells.ts";
+import { memoryDirectory } from "../../storage/memory/directory.ts";
+import { memoryRegistry } from "../../storage/memory/registry.ts";
+import { recordingJournal, type RecordingJournal } from "../support/recordingJournal.ts";
 import { recordingLogger } from "../support/recordingLogger.ts";
 import { CountingMetrics, elapsed } from "./cell.ts";
+import { MachineClock } from "./machineClock.ts";
 import { FakeScheduler } from "./scheduler.ts";
+import { goodLink, tornRegistry, type Link } from "./tornRegistry.ts";
 
 const LOOK_MS = 50;
+/** Every account of every node is traded so often. */
+const TRADE_MS = 90;
 const SETTLE_MS = 30_000;
-/** A call to the database takes up to twice this. */
-const HOP_MS = 4;
 
 export interface NodePlan {
   readonly capacity?: number;
   readonly platforms?: readonly Platform[];
   /** How long an account's orders under way keep it. */
   readonly handBackMs?: (account: AccountId) => number;
+  /** How fast its monotonic clock goes. */
+  readonly rate?: number;
 }
 
 export interface KeeperNode {
@@ -40,6 +47,9 @@ export interface KeeperNode {
   readonly acquired: { readonly account: AccountId; readonly epoch: Epoch; readonly atMs: number }[];
   readonly released: { readonly account: AccountId; readonly atMs: number }[];
   readonly lost: AccountId[];
+  readonly machine: MachineClock;
+  readonly link: Link;
+  readonly journal: RecordingJournal;
   alive: boolean;
 }
 
@@ -51,17 +61,24 @@ interface Member extends KeeperNode {
 
 export class KeeperCell {
   readonly clock: FakeScheduler;
-  readonly storage: Storage;
+  readonly tables: MemoryCell;
+  readonly registry: Registry;
   readonly profile: LeaseProfile;
   readonly members: Member[] = [];
-  /** What the nodes' calls find. */
-  databaseDown = false;
+  /** Orders that passed a gate. */
+  orders = 0;
   readonly #accounts = new Map<AccountId, Account>();
+  readonly #newest = new Map<AccountId, { readonly epoch: Epoch; readonly boot: BootId }>();
+  #databaseDown = false;
   #boots = 0;
 
   constructor(seed: number, profile: LeaseProfile = STEADY) {
-    this.clock = new FakeScheduler(seed);
-    this.storage = new MemoryDatabase(this.clock).storage(cellId("keepers"));
+    const clock = (this.clock = new FakeScheduler(seed));
+    this.tables = {
+      name: cellId("keepers"), clock, server: new MemoryServer(clock), partitions: null, version: 0, nodes: new Map(), accounts: new Map(),
+      links: new Map(), pairs: new Map(), rejected: new Map(), uptime: new Map(),
+    };
+    this.registry = memoryRegistry(this.tables);
     this.profile = profile;
     this.#look();
   }
@@ -74,11 +91,16 @@ export class KeeperCell {
     return this.members.filter(({ alive }) => alive);
   }
 
+  set databaseDown(down: boolean) {
+    this.#databaseDown = down;
+    for (const { link } of this.members) link.down = down;
+  }
+
   async put(mt4: number, mt5 = 0): Promise<void> {
     const account = (id: string, platform: Platform, login: number): Account => ({ id: accountId(id), role: "follower", platform, broker: "model:1", login, credentialsRef: "env:NONE", enabled: true });
     const accounts = [...Array.from({ length: mt4 }, (_, index) => account(`a${index}`, "mt4", index)), ...Array.from({ length: mt5 }, (_, index) => account(`b${index}`, "mt5", 1_000 + index))];
     for (const one of accounts) this.#accounts.set(one.id, one);
-    await this.storage.directory.put(accounts, []);
+    await memoryDirectory(this.tables).put(accounts, []);
   }
 
   get allHeld(): boolean {
@@ -87,40 +109,47 @@ export class KeeperCell {
 
   /** A process starts; it goes on by itself. */
   join(name: string, plan: NodePlan = {}): KeeperNode {
-    const { clock, profile } = this;
-    const gate = SharedGate.create(64, clock);
+    const { profile } = this;
+    const machine = new MachineClock(this.clock, plan.rate);
+    const gate = SharedGate.create(64, machine);
     const permits: Member["permits"] = new Map();
-    const registry = this.#registry((account) => member.released.push({ account, atMs: clock.monotonicMs() }));
+    const link: Link = { ...goodLink(), down: this.#databaseDown };
+    const registry = tornRegistry(this.tables, this.clock, machine, link, (account) => member.released.push({ account, atMs: this.clock.monotonicMs() }));
     const me: Identity = { node: nodeId(name), boot: this.#boot(name) };
+    const journal = recordingJournal();
     const member: Member = {
-      name, me, gate, permits, fatal: [], acquired: [], released: [], lost: [], alive: true,
+      name, me, gate, permits, machine, link, journal, fatal: [], acquired: [], released: [], lost: [], alive: true,
       keeper: new LeaseKeeper({
-        registry, me, profile, gate, clock, logger: recordingLogger(), metrics: new CountingMetrics(), journal: recordingJournal(),
+        registry, me, profile, gate, clock: machine, logger: recordingLogger(), metrics: new CountingMetrics(), journal,
         settleMs: SETTLE_MS,
         report: () => ({ logOk: true, capacity: plan.capacity ?? 64, platforms: plan.platforms ?? ["mt4", "mt5"], address: null }),
         platformOf: (account) => this.#accounts.get(account)?.platform ?? null,
         onAcquired: ({ account, epoch }, slot) => {
           permits.set(account, { slot, epoch });
-          member.acquired.push({ account, epoch, atMs: clock.monotonicMs() });
-          this.#checkOwners();
+          member.acquired.push({ account, epoch, atMs: this.clock.monotonicMs() });
+          this.#check();
+        },
+        onConfirmed: ({ account, epoch }) => {
+          permits.set(account, { slot: permits.get(account)?.slot ?? -1, epoch });
+          this.#check();
         },
         onLost: (account) => member.lost.push(account),
         onHandBack: async (account) => {
-          await pause(clock, plan.handBackMs?.(account) ?? 200 * clock.random.next());
+          await pause(machine, plan.handBackMs?.(account) ?? 200 * this.clock.random.next());
           return 0;
         },
         onTrip: () => undefined,
         onLeaseEnd: () => undefined,
-        onConfirmed: ({ account, epoch }) => {
-          permits.set(account, { slot: permits.get(account)?.slot ?? -1, epoch });
-          this.#checkOwners();
+        onFatal: (error) => {
+          member.fatal.push(error);
+          void this.#kill(member);
         },
-        onFatal: (error) => member.fatal.push(error),
       }),
     };
     this.members.push(member);
-    // A process whose first question finds no database ends; its parent has nothing to end.
-    member.keeper.start().catch(() => this.#end(member));
+    // A process whose first question finds no database ends; its parent ends the lease that it may have got.
+    member.keeper.start().catch(() => this.#kill(member));
+    this.#trade(member);
     return member;
   }
 
@@ -131,15 +160,15 @@ export class KeeperCell {
   /** Graceful; resolves when it has left. */
   async leave(name: string): Promise<void> {
     const member = this.#member(name);
-    await elapsed(this.clock, member.keeper.drain().catch(() => this.storage.registry.leave(member.me)));
+    await elapsed(this.clock, member.keeper.drain().catch(() => this.registry.leave(member.me)));
     this.#end(member);
   }
 
   /** The process dies, and its parent ends its lease; `withParent` false: the whole host is gone. */
   async kill(name: string, withParent = true): Promise<void> {
     const member = this.#member(name);
-    this.#end(member);
-    if (withParent) await this.storage.registry.leave(member.me);
+    if (withParent) await this.#kill(member);
+    else this.#end(member);
   }
 
   /** How many accounts of a platform each living node holds, most first. */
@@ -154,8 +183,14 @@ export class KeeperCell {
     return member;
   }
 
+  async #kill(member: Member): Promise<void> {
+    this.#end(member);
+    await this.registry.leave(member.me);
+  }
+
   #end(member: Member): void {
     member.alive = false;
+    member.machine.alive = false;
     member.keeper.abandon();
   }
 
@@ -163,47 +198,40 @@ export class KeeperCell {
     return bootId(`${name}-${(this.#boots += 1)}`);
   }
 
-  /** The database as a process reaches it: some way there, some way back, and nothing while it is down. */
-  #registry(onReleased: (account: AccountId) => void): Registry {
-    const { registry } = this.storage;
-    const hop = (): Promise<void> =>
-      new Promise((resolve, reject) => this.clock.after(HOP_MS * this.clock.random.next(), () => (this.databaseDown ? reject(new LockstepError("database_busy", "down")) : resolve())));
-    const asked = async <T>(work: () => Promise<T>): Promise<T> => {
-      await hop();
-      const result = await work();
-      await hop();
-      return result;
-    };
-    return {
-      renew: (me, terms) => asked(() => registry.renew(me, terms)),
-      claim: (me, terms) => asked(() => registry.claim(me, terms)),
-      take: (me, accounts, terms) => asked(() => registry.take(me, accounts, terms)),
-      release: (me, held, unsettledMs) =>
-        asked(async () => {
-          const isReleased = await registry.release(me, held, unsettledMs);
-          if (isReleased) onReleased(held.account);
-          return isReleased;
-        }),
-      leave: (me) => asked(() => registry.leave(me)),
-      sweep: (deadForMs) => asked(() => registry.sweep(deadForMs)),
-    };
+  /** As its actors would: whatever passes the gate is an order (2). */
+  #trade(member: Member): void {
+    const { gate, machine, permits, me } = member;
+    for (const [account, permit] of permits) {
+      if (gate.check(permit) !== "open") continue;
+      const newest = this.#newest.get(account);
+      if (newest !== undefined && newest.epoch > permit.epoch) throw new Error(`${account}: an order of ${me.boot} at ${permit.epoch} after one of ${newest.boot} at ${newest.epoch}`);
+      this.#newest.set(account, { epoch: permit.epoch, boot: me.boot });
+      this.orders += 1;
+    }
+    machine.after(TRADE_MS, () => this.#trade(member));
   }
 
   #look(): void {
-    this.#checkOwners();
+    this.#check();
     this.clock.after(LOOK_MS, () => this.#look());
   }
 
-  /** Invariant 1. */
-  #checkOwners(): void {
+  /** Invariants 1 and 3. */
+  #check(): void {
+    const { server, nodes, accounts } = this.tables;
     const owners = new Map<AccountId, string>();
     for (const { gate, permits, me } of this.members) {
+      // Not `check`: it would trip a fence whose deadline has passed, which is for the node to notice.
+      if (gate.leftMs() === 0) continue;
+      const lease = nodes.get(me.node);
+      if (server.timeline === 1 && (lease?.boot !== me.boot || lease.leaseUntilMs <= server.nowMs())) throw new Error(`the gate of ${me.boot} is open, and its lease is not live`);
       for (const [account, permit] of permits) {
-        // Not `check`: it would trip a fence whose deadline has passed, which is for the node to notice.
-        if (gate.leftMs() === 0 || gate.check(permit) !== "open") continue;
+        if (gate.check(permit) !== "open") continue;
         const other = owners.get(account);
         if (other !== undefined) throw new Error(`${account} is open at ${other} and at ${me.boot}`);
         owners.set(account, me.boot);
+        const row = accounts.get(account);
+        if (row?.owner?.boot !== me.boot || row.epoch !== permit.epoch) throw new Error(`${account} is open at ${me.boot} at ${permit.epoch}, and ${row?.owner?.boot ?? "nobody"}'s at ${row?.epoch ?? 0}`);
       }
     }
   }

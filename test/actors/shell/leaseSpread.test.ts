@@ -137,8 +137,8 @@ test("and ends itself when the first stays", async () => {
   const cell = await cellOf(["n1"], 3);
   const second = cell.join("n1");
   await cell.clock.advance(STEADY.ttlMs + STEADY.retryMs + 100);
-  assert.deepEqual([second.fatal.length, cell.node("n1").keeper.accounts.length], [1, 0]);
-  assert.equal(cell.members[0]?.keeper.accounts.length, 3);
+  assert.deepEqual([second.fatal.length, second.alive, second.keeper.accounts.length], [1, false, 0]);
+  assert.equal(cell.node("n1").keeper.accounts.length, 3);
 });
 
 test("full nodes leave the rest to whoever has room, beyond its share; nothing is passed on for nothing", async () => {
