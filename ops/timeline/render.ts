@@ -5,6 +5,7 @@
 //    turns a line around.
 
 import type { TimelineDetail, TimelineEntry } from "../../protocol/timeline.ts";
+import { lotsText, type VolumeUnits } from "../../protocol/units.ts";
 
 /** What counts as second 0; `wall` shows the time of day, UTC. */
 export type Zero = { readonly kind: "at"; readonly atMs: number } | { readonly kind: "wall" };
@@ -29,7 +30,7 @@ export function aboutText({ account, epoch }: Pick<TimelineEntry, "account" | "e
 /** `name=value ...`, in the order in which they were told. */
 export function detailText(detail: TimelineDetail): string {
   return Object.entries(detail)
-    .map(([name, value]) => `${shown(name)}=${valueText(value)}`)
+    .map(([name, value]) => `${shown(name)}=${isVolume(name, value) ? lotsText(value) : valueText(value)}`)
     .join(" ");
 }
 
@@ -38,6 +39,9 @@ function timeText(atMs: number, zero: Zero): string {
   const seconds = (atMs - zero.atMs) / 1_000;
   return `${seconds < 0 ? "" : "+"}${seconds.toFixed(DECIMALS)}`;
 }
+
+/** Volumes are told in units: 10^-8 lots, which nobody reads. */
+const isVolume = (name: string, value: unknown): value is VolumeUnits => /^volume$|Volume$/.test(name) && Number.isSafeInteger(value);
 
 function valueText(value: unknown): string {
   if (typeof value === "number") return String(Number(value.toFixed(DECIMALS)));

@@ -260,6 +260,8 @@ test("while the lease is not proven nothing is said; the lift brings one book wi
   await run.clock.advance(20_000);
   assert.deepEqual(run.producer.written, ["book 1: 1", "tick 2 opened", "book 2: 1 2"]);
   assert.equal(run.metrics.of("ticks_fenced"), 2);
+  assert.deepEqual(run.journal.of("said").map(({ seq, kind, result }) => [seq, kind, result]), [[2, "opened", "accepted"], [3, "opened", "fenced"], [4, "opened", "fenced"]]);
+  assert.deepEqual(run.journal.of("book").map(({ seq, positions }) => [seq, positions]), [[1, 1], [2, 2]]);
   run.gate.isOpen = true;
   run.actor.lift();
   run.opened(5);

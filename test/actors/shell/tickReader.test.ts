@@ -103,6 +103,7 @@ test("a hole is told, and the book that closes it brings the ticks behind it", a
   run.book(book(1, 6, [trade(6)]));
   await run.settle();
   assert.deepEqual(run.told, ["book 5: ", "unsynced", "book 7: 6 7", "tick 7"]);
+  assert.deepEqual(run.journal.notes.map(({ subject, event, detail }) => [subject?.account, subject?.epoch, event, detail["seq"], detail["knownSeq"] ?? null]), [[MASTER, 1, "refolded", 5, null], [MASTER, 1, "gap", 7, 5], [MASTER, 1, "refolded", 7, null]]);
   assert.equal(run.metrics.of("ticks_gap"), 1);
 });
 
@@ -168,6 +169,8 @@ test("ticks of a lower epoch are counted and not told", async () => {
   run.tick(tick(1, 99));
   await run.settle();
   assert.deepEqual([run.told, run.metrics.of("ticks_stale")], [["book 5: "], 1]);
+  const stale = run.journal.notes.find(({ event }) => event === "stale");
+  assert.deepEqual([stale?.subject?.epoch, stale?.detail["seq"], stale?.detail["knownEpoch"], stale?.detail["knownSeq"]], [1, 99, 2, 5]);
 });
 
 test("a stopped reader leaves neither group nor timers", async () => {

@@ -41,6 +41,10 @@ test("what a broker says moves no cursor and turns no line around", () => {
   assert.equal(text, 'text="a\\u001b[2Jb\\nc\\u009bd\\u202ee" "na\\u001bme"="say \\"x\\""');
 });
 
+test("volumes are shown in lots", () => {
+  assert.equal(detailText({ volume: 20_000_000, masterVolume: 100_000_000, volumes: 2, volumeOf: 3 }), "volume=0.20 masterVolume=1.00 volumes=2 volumeOf=3");
+});
+
 test("nothing is no lines", () => assert.deepEqual(timelineLines([], { kind: "wall" }), []));
 
 test("a moment is a time with its zone, or so long ago", () => {
