@@ -34,8 +34,8 @@ const NOW_MS = "extract(epoch FROM clock_timestamp())::float8 * 1000";
 /** (6): whether this is the database that is expected. $`at`: its clock, then the tolerance, then its timeline. */
 const isExpected = (at: number, timeline: string): string => `abs(${NOW_MS} - $${at}::float8) <= $${at + 1}::float8 AND ($${at + 2}::int IS NULL OR ${timeline} = $${at + 2}::int)`;
 
-/** (7) */
-const raised = (epoch: string, timeline: string): string => `GREATEST(${epoch} + 1, (coalesce(${timeline}, 1) - 1)::bigint * 4294967296 + 1)`;
+/** (7); a timeline that is not told is passed over. */
+const raised = (epoch: string, timeline: string): string => `GREATEST(${epoch} + 1, (${timeline} - 1)::bigint * 4294967296 + 1)`;
 
 /** When the last order of owner `o` of account `a` can have been sent: while its lease was live. */
 const LAST_SEND = "CASE WHEN o.boot = a.boot THEN LEAST(o.lease_until, clock_timestamp()) ELSE o.started_at END";
@@ -110,8 +110,8 @@ export const takeSql = (timeline: string): string => `
     SELECT a.id, a.epoch, CASE WHEN a.node = $2 AND a.boot = $3 THEN NULL ELSE ${LAST_SEND} END AS last_send
       FROM unnest($4::text[], $5::bigint[]) AS w(id, epoch)
       JOIN trading_accounts a ON a.cell = $1 AND a.id = w.id AND a.epoch = w.epoch
-      LEFT JOIN nodes o ON o.cell = a.cell AND o.node = a.node AND o.boot = a.boot AND o.lease_until > clock_timestamp()
-     WHERE (a.node = $2 AND a.boot = $3 OR o.node IS NULL)
+      LEFT JOIN nodes o ON o.cell = a.cell AND o.node = a.node
+     WHERE (a.node = $2 AND a.boot = $3 OR (o.boot = a.boot AND o.lease_until > clock_timestamp()) IS NOT TRUE)
        AND EXISTS (SELECT 1 FROM nodes me WHERE me.cell = $1 AND me.node = $2 AND me.boot = $3 AND me.lease_until > clock_timestamp())
        AND ${isExpected(7, timeline)}
   ), taken AS (

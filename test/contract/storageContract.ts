@@ -3,6 +3,8 @@
 import { applyCases } from "./storageApplyCases.ts";
 import { directoryCases } from "./storageDirectoryCases.ts";
 import type { StorageFactory } from "./storageFixture.ts";
+import { fenceCases } from "./storageFenceCases.ts";
+import { identityCases } from "./storageIdentityCases.ts";
 import { overviewCases } from "./storageOverviewCases.ts";
 import { pairCases } from "./storagePairCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
@@ -13,10 +15,12 @@ import { uptimeCases } from "./storageUptimeCases.ts";
 export function storageContract(make: StorageFactory): void {
   registryCases(make);
   takeCases(make);
+  identityCases(make);
   spreadCases(make);
   directoryCases(make);
   applyCases(make);
   pairCases(make);
+  fenceCases(make);
   overviewCases(make);
   uptimeCases(make);
 }

@@ -97,10 +97,45 @@ export function takeCases(make: StorageFactory): void {
         await passTime(5_000);
         if (how === "newer boot") await registry.renew(me("alice", "other"), renewing());
         await passTime(5_000);
+        if (how === "newer boot") await registry.renew(me("alice", "other"), renewing());
         await registry.renew(bob, renewing());
         const claimed = await registry.claim(bob, claiming({ freeForMs: 0, avoid: ["b" as AccountId, "c" as AccountId] }));
         assert.deepEqual([how, ...settleSeconds(claimed)], [how, seconds]);
       }
+    });
+
+    test("an end that is told after a lapse counts from the lapse", async (t) => {
+      const { registry, passTime } = await owned(t);
+      await passTime(TTL_MS + 5_000);
+      await registry.leave(alice);
+      await registry.renew(bob, renewing());
+      assert.deepEqual(settleSeconds(await registry.claim(bob, claiming({ freeForMs: 0, avoid: ["b" as AccountId, "c" as AccountId] }))), [25]);
+    });
+
+    test("a take waits for its former owner as a claim does, also for a former boot of its own name", async (t) => {
+      const { registry, passTime } = await owned(t);
+      const reborn = me("alice", "other");
+      await passTime(TTL_MS + 5_000);
+      for (const one of [bob, reborn]) await registry.renew(one, renewing());
+      assert.deepEqual(settleSeconds(await registry.take(bob, [held("a", 1)], taking())), [30], "from the start of the newer boot");
+      await passTime(5_000);
+      assert.deepEqual(settleSeconds(await registry.take(reborn, [held("b", 1)], taking())), [25]);
+    });
+
+    test("once it is over nothing is left of it", async (t) => {
+      const { registry, passTime } = await owned(t);
+      await registry.release(alice, held("a", 1), 5_000);
+      await passTime(6_000);
+      const claimed = await registry.claim(bob, claiming({ freeForMs: 0, avoid: ["c" as AccountId] }));
+      assert.deepEqual(claimed.map(({ settleLeftMs }) => settleLeftMs), [0]);
+    });
+
+    test("a claim of what another had leaves a longer settle time as it is", async (t) => {
+      const { registry } = await owned(t);
+      await registry.release(alice, held("a", 1), 50_000);
+      await registry.take(alice, [held("a", 1)], taking());
+      await registry.leave(alice);
+      assert.deepEqual(settleSeconds(await registry.claim(bob, claiming({ freeForMs: 0, avoid: ["b" as AccountId, "c" as AccountId] }))), [50]);
     });
 
     test("it never falls, whoever comes next with whatever settle time", async (t) => {
@@ -171,9 +206,12 @@ export function takeCases(make: StorageFactory): void {
       const fixture = await make(t);
       const [here, there] = [await fixture.open(), await fixture.open(`${fixture.cell}-b` as typeof fixture.cell)];
       await there.directory.put([MASTER], []);
-      await there.registry.renew(alice, renewing());
+      for (const one of [alice, bob]) await there.registry.renew(one, renewing());
+      await there.registry.claim(alice, claiming());
       assert.equal(await here.registry.sweep(-1e9), 0);
-      assert.equal(await there.registry.sweep(-1e9), 1);
+      await here.registry.renew(alice, renewing());
+      assert.equal(await here.registry.sweep(-1e9), 1, "what its name owns there is not its own");
+      assert.equal(await there.registry.sweep(-1e9), 1, "bob");
     });
   });
 }
