@@ -13,11 +13,13 @@ import { SharedGate } from "../actors/executor/sharedGate.ts";
 import type { ExecutorSizes } from "../actors/executor/sizes.ts";
 import { DirectoryWatch } from "../actors/shell/directoryWatch.ts";
 import { EventSink } from "../actors/shell/eventSink.ts";
+import { FollowerFeed } from "../actors/shell/followerFeed.ts";
 import { ReplayJournal } from "../actors/shell/journal.ts";
 import { LeaseKeeper } from "../actors/shell/leaseKeeper.ts";
 import { LogWatch } from "../actors/shell/logWatch.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
 import { TickReader } from "../actors/shell/tickReader.ts";
+import { UptimeRecorder } from "../actors/shell/uptimeRecorder.ts";
 import { WriterActor } from "../actors/shell/writerActor.ts";
 import { LockstepError, messageOf } from "../protocol/errors.ts";
 import type { AccountId, CellId } from "../protocol/ids.ts";
@@ -26,14 +28,16 @@ import type { BrokerSession } from "../protocol/ports/broker.ts";
 import type { EventLog } from "../protocol/ports/log.ts";
 import type { Logger } from "../protocol/ports/logging.ts";
 import type { Metrics } from "../protocol/ports/metrics.ts";
-import type { Directory, Identity, PairStore, Registry } from "../protocol/ports/storage.ts";
+import type { Directory, Identity, PairStore, Registry, Uptime } from "../protocol/ports/storage.ts";
 import type { Platform } from "../protocol/trades.ts";
 import { within } from "../protocol/waiting.ts";
 import { tickGroup, topicName, topicSpecs, writersGroup } from "../protocol/topics.ts";
 import { GATE_SLOTS } from "./config/keys.ts";
 import { resolveCredentials, type Environment } from "./credentials.ts";
 import { Ends } from "./ends.ts";
+import { FollowerDoor } from "./followerDoor.ts";
 import { checkNodeLimits, type NodeLimits } from "./nodeLimits.ts";
+import { LEASE_LOST } from "./http/followerStream.ts";
 import { LOG_CUT_OFF_MS, LOG_SILENT_MS, type NodeState } from "./nodeState.ts";
 
 export interface NodeOptions {
@@ -45,6 +49,7 @@ export interface NodeOptions {
   readonly registry: Registry;
   readonly directory: Directory;
   readonly pairs: PairStore;
+  readonly uptime: Uptime;
   readonly executor: ExecutorSizes;
   readonly limits: NodeLimits;
   readonly env: Environment;
@@ -69,6 +74,8 @@ const FLUSH_LIMIT_MS = 10_000;
 export interface RunningNode {
   readonly supervisor: Supervisor;
   readonly executor: Executor;
+  /** For whoever asks from outside. */
+  readonly door: FollowerDoor;
   state(): NodeState;
   /** Resolves when everything the actors said has reached the log. */
   flush(): Promise<void>;
@@ -91,8 +98,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 
 async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   const { cell, me, partitions, log, clock, logger, metrics, limits } = options;
-  const journal = new ReplayJournal({ me, producer: log.producer({ maxBuffered: limits.buffered, delivery: "best_effort" }), topic: topicName(cell, "replay"), partitions, capacity: limits.buffered, clock, logger, metrics });
-  ends.add(() => journal.close());
+  const replay = new ReplayJournal({ me, producer: log.producer({ maxBuffered: limits.buffered, delivery: "best_effort" }), topic: topicName(cell, "replay"), partitions, capacity: limits.buffered, clock, logger, metrics });
+  ends.add(() => replay.close());
+  const journal = new FollowerFeed(replay, clock);
   const shared = { ...options, journal };
   const topics = { ticks: topicName(cell, "master-ticks"), books: topicName(cell, "master-books") };
   const gate = SharedGate.create(GATE_SLOTS, hostClock);
@@ -162,13 +170,20 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     platformOf: (account) => supervisor.configured(account)?.platform ?? null,
     onAcquired: (held, slot) => void supervisor.acquire(held, slot),
     // Another has it: nothing is waited for.
-    onLost: (account) => void supervisor.lose(account, false),
+    onLost: (account) => {
+      journal.end(account, "the follower is another node's");
+      void supervisor.lose(account, false);
+    },
     onHandBack: async (account) => {
       const unsettledMs = await supervisor.lose(account);
+      journal.end(account, "the follower has left this node");
       await flushed(flush, clock);
       return unsettledMs;
     },
-    onTrip: () => executor.dropWaiting(),
+    onTrip: () => {
+      executor.dropWaiting();
+      journal.endAll(LEASE_LOST);
+    },
     onLeaseEnd: () => {
       executor.resetUnanswered();
       for (const session of sessions.values()) session.resetUnanswered();
@@ -191,7 +206,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     onCutOff: options.onFatal,
   });
   const state = (): NodeState => ({
-    fenced: !gate.lifted,
+    fenced: gate.leftMs() === 0,
     leaseLeftMs: gate.leftMs(),
     accounts: supervisor.states(),
     masters: reader.counts().masters,
@@ -214,10 +229,14 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
   ends.add(() => flushed(flush, clock));
   ends.add(() => supervisor.stop());
   ends.add(() => keeper.drain());
+  const recorder = new UptimeRecorder({ me, uptime: options.uptime, gate, clock, logger });
+  ends.add(() => recorder.stop()); // a lease that is given back is no degraded minute
+  recorder.start();
   await keeper.start();
   return {
     supervisor,
     executor,
+    door: new FollowerDoor({ supervisor, gate, feed: journal }),
     state,
     flush,
     async stop() {
@@ -226,6 +245,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
       if (failure !== undefined) throw new LockstepError("stopped", `the node did not end cleanly: ${messageOf(failure)}`, failure);
     },
     async kill() {
+      recorder.abandon();
       keeper.abandon();
       watch.stop();
       logWatch.stop();

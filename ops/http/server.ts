@@ -12,13 +12,16 @@ import { isLockstepError, LockstepError, messageOf } from "../../protocol/errors
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Overview } from "../../protocol/ports/overview.ts";
-import type { Identity } from "../../protocol/ports/storage.ts";
+import type { Identity, Uptime } from "../../protocol/ports/storage.ts";
+import type { Door } from "../followerDoor.ts";
 import type { NodeState } from "../nodeState.ts";
 import { accountRoutes } from "./accountRoutes.ts";
+import { followerRoutes } from "./followerRoutes.ts";
 import { healthRoutes } from "./healthRoutes.ts";
 import { pairRoutes } from "./pairRoutes.ts";
 import { BadRequest, problem } from "./problem.ts";
 import type { Token } from "./token.ts";
+import { uptimeRoutes } from "./uptimeRoutes.ts";
 
 export interface HttpOptions {
   readonly host: string;
@@ -29,7 +32,10 @@ export interface HttpOptions {
   /** Null while the node starts. */
   readonly state: () => NodeState | null;
   readonly isDraining: () => boolean;
+  /** Null while the node starts. */
+  readonly door: () => Door | null;
   readonly overview: Overview;
+  readonly uptime: Uptime;
   /** @throws when the database does not answer */
   readonly askDatabase: () => Promise<unknown>;
   readonly page: () => Promise<{ readonly contentType: string; readonly text: string }>;
@@ -97,6 +103,8 @@ export function buildHttp(options: HttpOptions): FastifyInstance {
   healthRoutes(app, options);
   accountRoutes(app, options);
   pairRoutes(app, options);
+  followerRoutes(app, options);
+  uptimeRoutes(app, options);
   return app;
 }
 

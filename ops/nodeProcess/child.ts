@@ -182,7 +182,7 @@ class NodeProcess {
     return { storage, log };
   }
 
-  async #serve({ overview, directory }: Storage): Promise<RunningHttp> {
+  async #serve({ overview, directory, uptime }: Storage): Promise<RunningHttp> {
     const { config } = this.#start;
     const { clock, ending } = this.#options;
     const token = await this.#token();
@@ -194,7 +194,9 @@ class NodeProcess {
       me: this.#me,
       state: () => this.#node?.state() ?? null,
       isDraining: () => ending.signal.aborted,
+      door: () => this.#node?.door ?? null,
       overview,
+      uptime,
       askDatabase: () => directory.version(),
       page: () => this.#metrics.page(),
       clock,

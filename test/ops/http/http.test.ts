@@ -6,10 +6,10 @@ import { tokenOf } from "../../../ops/http/token.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
 import { accountId, type Epoch } from "../../../protocol/ids.ts";
 import type { Overview } from "../../../protocol/ports/overview.ts";
-import { asked, followers, ME, pairOf, rawAnswer, READY, TOKEN } from "./httpFixture.ts";
+import { asked, doorThat, followers, ME, pairOf, rawAnswer, READY, TOKEN } from "./httpFixture.ts";
 
 const OPEN = ["/healthz", "/readyz", "/metrics"];
-const CLOSED = ["/owner/f0", "/accounts", "/links", "/nodes", "/held", "/pairs", "/nothing", "/", "/healthz/x", "//healthz"];
+const CLOSED = ["/owner/f0", "/uptime", "/followers/f0/events", "/followers/f0/positions/1/close", "/accounts", "/links", "/nodes", "/held", "/pairs", "/nothing", "/", "/healthz/x", "//healthz"];
 
 describe("the token", () => {
   test("health, readiness and metrics need none, all else does, also what does not exist", async (t) => {
@@ -25,7 +25,7 @@ describe("the token", () => {
     const { get } = await asked(t);
     const wrong = ["", "Bearer", "Bearer ", `Bearer ${TOKEN}x`, `Bearer ${TOKEN.slice(1)}`, `Bearer ${TOKEN.toUpperCase()}`, `Basic ${TOKEN}`, TOKEN, `Bearer ${TOKEN} ${TOKEN}`, `Bearer ${"x".repeat(2_000)}`];
     for (const authorization of wrong) for (const path of CLOSED) assert.equal((await get(path, { authorization })).status, 401, `${path} ${authorization.slice(0, 40)}`);
-    for (const path of CLOSED) assert.equal((await get(path, { authorization: `Bearer ${TOKEN}` }, "POST")).status, 404, path);
+    for (const path of CLOSED) if (!path.endsWith("/close")) assert.equal((await get(path, { authorization: `Bearer ${TOKEN}` }, "POST")).status, 404, path);
     for (const path of CLOSED) assert.equal((await get(path, {}, "POST")).status, 401, path);
   });
 
@@ -73,9 +73,16 @@ describe("who owns what", () => {
     assert.equal((await get("/owner/f0")).status, 404);
   });
 
-  test("of this node's own accounts none while it is fenced, though its row still lives", async (t) => {
-    const { get } = await asked(t, { state: () => ({ ...READY, fenced: true }) });
+  test("of this node's own accounts none while the gate is closed for them, though its row still lives, or nobody can read it", async (t) => {
+    const { get } = await asked(t, { door: () => doorThat("fenced") });
     assert.equal((await get("/owner/f0")).status, 404);
+    const items = (await get("/accounts")).body["items"] as { owner: { live: boolean } }[];
+    assert.deepEqual(items.map(({ owner }) => owner.live), [false, false, false]);
+    const owner = (): Promise<never> => Promise.reject(new LockstepError("database_busy", "gone"));
+    const cut = await asked(t, { door: () => doorThat("fenced"), overview: { owner } as Partial<Overview> as Overview });
+    assert.equal((await cut.get("/owner/f0")).status, 404);
+    const starting = await asked(t, { door: () => null });
+    assert.equal((await starting.get("/owner/f0")).status, 404);
   });
 
   test("what a process holds by its own word, whatever the rows say", async (t) => {
@@ -127,7 +134,7 @@ describe("who owns what", () => {
 describe("nonsense", () => {
   const bad: readonly string[] = [
     "/accounts?limit=0", "/accounts?limit=1001", "/accounts?limit=-1", "/accounts?limit=1e2", "/accounts?limit=", "/accounts?limit=1&limit=2", "/accounts?after=", "/accounts?after='%20OR%201=1",
-    "/accounts?limt=3", "/nodes?x=1", "/held?x=1", "/owner/f0?x=1", "/links?after=%00", "/pairs?status=open", "/pairs?follower=..", "/pairs?link=a/b", "/pairs?after=x", "/pairs?after=a/1/2/3",
+    "/accounts?limt=3", "/uptime?hours=0", "/uptime?hours=169", "/uptime?hours=1.5", "/uptime?node=..", "/uptime?days=1", "/followers/f0/events?x=1", "/followers/..%2f/events", "/nodes?x=1", "/held?x=1", "/owner/f0?x=1", "/links?after=%00", "/pairs?status=open", "/pairs?follower=..", "/pairs?link=a/b", "/pairs?after=x", "/pairs?after=a/1/2/3",
     "/pairs?after=a/99999999999999999/1", "/pairs?after=a/1/9999999999", "/pairs?after=a/-1/1", "/pairs?__proto__=1", "/pairs?constructor=1",
   ];
   test("a parameter that cannot be is refused and says what was expected", async (t) => {

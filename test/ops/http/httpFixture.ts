@@ -13,6 +13,7 @@ import type { Storage } from "../../../storage/storage.ts";
 import { systemClock } from "../../../ops/clock.ts";
 import { startHttp, type HttpOptions } from "../../../ops/http/server.ts";
 import { tokenOf } from "../../../ops/http/token.ts";
+import type { Door, Standing } from "../../../ops/followerDoor.ts";
 import type { NodeState } from "../../../ops/nodeState.ts";
 import { recordingLogger, type RecordingLogger } from "../../support/recordingLogger.ts";
 import { claiming } from "../../contract/storageFixture.ts";
@@ -34,6 +35,9 @@ export interface Asked {
   readonly get: (path: string, headers?: Record<string, string>, method?: string) => Promise<{ readonly status: number; readonly body: Record<string, unknown>; readonly headers: Headers }>;
 }
 
+/** It stands so for every account, and does nothing. */
+export const doorThat = (standing: Standing): Door => ({ standing: () => standing, close: () => null, listening: 0, listen: () => undefined, leave: () => undefined });
+
 /** A server with one master, followers and their links; this node owns all of them at epoch 1. */
 export async function asked(t: TestContext, change: Partial<HttpOptions> = {}, count = 2): Promise<Asked> {
   const storage = new MemoryDatabase(systemClock).storage(cellId("cell"));
@@ -44,7 +48,7 @@ export async function asked(t: TestContext, change: Partial<HttpOptions> = {}, c
   await storage.registry.claim(ME, claiming({ limit: 10_000, freeForMs: 0 }));
   const logger = recordingLogger();
   const http = await startHttp({
-    host: "127.0.0.1", port: 0, token: tokenOf(TOKEN, "test"), me: ME, state: () => READY, isDraining: () => false, overview: storage.overview,
+    host: "127.0.0.1", port: 0, token: tokenOf(TOKEN, "test"), me: ME, state: () => READY, isDraining: () => false, door: () => doorThat("open"), overview: storage.overview, uptime: storage.uptime,
     askDatabase: () => storage.directory.version(), page: async () => ({ contentType: "text/plain", text: "lockstep_fenced 0\n" }), clock: systemClock, logger, ...change,
   });
   t.after(() => http.close());
