@@ -24,7 +24,7 @@ import { followerSymbol, taggedTicket } from "./names.ts";
 import { unsettledSpan } from "./outcomes.ts";
 import { joined, Patience, type Absence, type Allowance } from "./patience.ts";
 import type { QuoteBook } from "./prices.ts";
-import type { Moment, Span } from "./timeline.ts";
+import type { Moment, Span } from "./periods.ts";
 
 export interface FollowerCase {
   readonly id: AccountId;

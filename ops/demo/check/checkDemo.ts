@@ -24,7 +24,7 @@ import type { Absence } from "./patience.ts";
 import { followerRowRules, rowRules } from "./rows.ts";
 import { shareRules } from "./shares.ts";
 import { skipRules, skipsOf } from "./skips.ts";
-import type { Span } from "./timeline.ts";
+import type { Span } from "./periods.ts";
 
 export interface CheckInput {
   /** What was to be played on the master; null: whatever was done there is right. */

@@ -9,7 +9,7 @@
 
 import type { BrokerLogEntry } from "../../broker/log.ts";
 import type { Quirks } from "../../broker/quirks.ts";
-import type { Span } from "./timeline.ts";
+import type { Span } from "./periods.ts";
 
 /** From a login to the last action that follows from what the session was then told. */
 export const RESYNC_MS = 2_000;

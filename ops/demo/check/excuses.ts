@@ -9,7 +9,7 @@ import type { Copy } from "./cases.ts";
 import type { Trade } from "./history.ts";
 import { isUnknown } from "./outcomes.ts";
 import { isBorneOut, isInvalidAt } from "./refusals.ts";
-import type { Span } from "./timeline.ts";
+import type { Span } from "./periods.ts";
 
 /** What a copy should have had, and did not come to. */
 export interface Want {

@@ -15,7 +15,7 @@ import type { Fault } from "../../broker/faults.ts";
 import type { BrokerLogEntry, RequestSource } from "../../broker/log.ts";
 import { Ears } from "./ears.ts";
 import type { AccountHistory, Caused, Close, Levels, PendingLife, PendingTerms, PositionLife, Request, Trade } from "./history.ts";
-import type { Moment, Span, Step } from "./timeline.ts";
+import type { Moment, Span, Step } from "./periods.ts";
 
 export type TradeEntry = Extract<BrokerLogEntry, { kind: "deal" | "modified" | "grown" | "reticketed" | "pending" }>;
 type EntryOf<K extends BrokerLogEntry["kind"]> = Extract<BrokerLogEntry, { kind: K }>;

@@ -9,7 +9,7 @@ import type { BrokerLogEntry } from "../../broker/log.ts";
 import { FoldedAccount, type TradeEntry } from "./folded.ts";
 import type { AccountHistory } from "./history.ts";
 import { QuoteBook } from "./prices.ts";
-import type { Moment } from "./timeline.ts";
+import type { Moment } from "./periods.ts";
 
 export interface Histories {
   readonly accounts: ReadonlyMap<AccountId, AccountHistory>;

@@ -10,7 +10,7 @@ import type { Points, VolumeUnits } from "../../../protocol/units.ts";
 import type { BrokerSymbol } from "../../broker/accounts.ts";
 import type { Fault } from "../../broker/faults.ts";
 import type { RequestSource } from "../../broker/log.ts";
-import type { Moment, Span, Step } from "./timeline.ts";
+import type { Moment, Span, Step } from "./periods.ts";
 
 export interface Levels {
   readonly stopLoss: Points | null;

@@ -8,7 +8,7 @@ import { currentTicketOf, sameLevels, type Levels, type PendingLife, type Pendin
 import { NO_LEVELS } from "./limits.ts";
 import { rescaled } from "./prices.ts";
 import { isBrokersDoing } from "./excuses.ts";
-import { agreed, periodsOf, restOf, type Life, type Period, type Span, type Step } from "./timeline.ts";
+import { agreed, periodsOf, restOf, type Life, type Period, type Span, type Step } from "./periods.ts";
 import { levelsText, timeText, tradeText } from "./wording.ts";
 
 const inDigits = (level: Points | null, from: number, to: number): Points | null => (level === null ? null : rescaled(level, from, to));

@@ -7,7 +7,7 @@ import type { Platform } from "../../../protocol/trades.ts";
 import type { Fault } from "../../broker/faults.ts";
 import type { AccountHistory, Caused, Request } from "./history.ts";
 import type { Allowance } from "./patience.ts";
-import type { Span } from "./timeline.ts";
+import type { Span } from "./periods.ts";
 
 /** After these the order may have been executed. */
 const UNKNOWN_CODES: Readonly<Record<Platform, ReadonlySet<number>>> = { mt4: new Set([2, 128, 142, 143]), mt5: new Set([10011, 10012]) };

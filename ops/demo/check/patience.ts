@@ -5,7 +5,7 @@
 //    whoever hears again begins anew.
 
 import type { AccountId } from "../../../protocol/ids.ts";
-import type { Span } from "./timeline.ts";
+import type { Span } from "./periods.ts";
 
 /** When nobody acted for one account, master or follower. `toMs`: somebody was ready to. */
 export interface Absence extends Span {

@@ -5,7 +5,7 @@
 import type { Points } from "../../../protocol/units.ts";
 import type { Side } from "../../../protocol/trades.ts";
 import type { BrokerSymbol } from "../../broker/accounts.ts";
-import type { Moment, Span } from "./timeline.ts";
+import type { Moment, Span } from "./periods.ts";
 
 /** In points of whoever's digits it was asked in. */
 export interface Price extends Moment {

@@ -9,7 +9,7 @@ import type { BrokerSymbol } from "../../broker/accounts.ts";
 import { sideOf, type Request, type Trade } from "./history.ts";
 import { levelsAreValid, NO_LEVELS, pendingPriceIsValid } from "./limits.ts";
 import { entryPrice, exitPrice, type QuoteBook } from "./prices.ts";
-import { valueBefore } from "./timeline.ts";
+import { valueBefore } from "./periods.ts";
 
 export type Cause = "stops" | "price" | "requote" | "market_closed" | "account" | "other";
 

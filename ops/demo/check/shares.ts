@@ -11,7 +11,7 @@ import type { PositionLife, Trade } from "./history.ts";
 import { authorOf } from "./outcomes.ts";
 import { askedVolumeOf, possibleOpenings } from "./sizes.ts";
 import { shareOf } from "./sizing.ts";
-import { agreed, periodsOf, restOf, type Life } from "./timeline.ts";
+import { agreed, periodsOf, restOf, type Life } from "./periods.ts";
 import { timeText, tradeText } from "./wording.ts";
 
 interface Held {

@@ -8,7 +8,7 @@ import type { Copy } from "./cases.ts";
 import { endOf, initialVolumeOf, wasFilled, type Request } from "./history.ts";
 import { looksTagged } from "./names.ts";
 import { entryPrice, pointsAgainst, rescaled } from "./prices.ts";
-import type { Moment } from "./timeline.ts";
+import type { Moment } from "./periods.ts";
 import { isBorneOut, refusalOf } from "./refusals.ts";
 import { sizeOf } from "./sizing.ts";
 import { tradeText } from "./wording.ts";

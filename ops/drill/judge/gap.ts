@@ -10,7 +10,7 @@
 import type { Copy } from "../../demo/check/cases.ts";
 import type { Violation } from "../../demo/check/checkDemo.ts";
 import { beginOf, endOf, type Trade } from "../../demo/check/history.ts";
-import type { Moment } from "../../demo/check/timeline.ts";
+import type { Moment } from "../../demo/check/periods.ts";
 import { arithmeticMs } from "./arithmetic.ts";
 import { copyOf, notJudged, violation, wallMs, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
 import { isFollowerStruck, struckAccounts } from "./struck.ts";

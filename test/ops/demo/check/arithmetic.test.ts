@@ -11,7 +11,7 @@ import { followerSymbol, looksTagged, playedTicket, taggedTicket } from "../../.
 import { Patience } from "../../../../ops/demo/check/patience.ts";
 import { pointsAgainst, QuoteBook, rescaled } from "../../../../ops/demo/check/prices.ts";
 import { shareOf, sizeOf } from "../../../../ops/demo/check/sizing.ts";
-import { agreed, periodsOf, restOf } from "../../../../ops/demo/check/timeline.ts";
+import { agreed, periodsOf, restOf } from "../../../../ops/demo/check/periods.ts";
 import { lots, points } from "./theatre.ts";
 
 const symbol = (name: string, more: Partial<BrokerSymbol> = {}): BrokerSymbol => ({ symbol: symbolName(name), instrument: "eurusd", digits: 5, volumeMin: lots("0.01"), volumeStep: lots("0.01"), volumeMax: lots("10"), stopLevelPoints: 0, ...more });
