@@ -24,7 +24,7 @@ import { topicName, topicSpecs, tickGroup, writersGroup } from "../../protocol/t
 import { LOT, type VolumeUnits } from "../../protocol/units.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { recordingJournal } from "../support/recordingJournal.ts";
+import { recordingJournal, type RecordingJournal } from "../support/recordingJournal.ts";
 import { recordingLogger, type RecordingLogger } from "../support/recordingLogger.ts";
 import { ModelBroker } from "./modelBroker.ts";
 import { ModelSession } from "./modelSession.ts";
@@ -145,7 +145,7 @@ export class Node {
   readonly outside: Outside;
   readonly gate: SharedGate;
   readonly metrics = new CountingMetrics();
-  readonly journal = recordingJournal();
+  readonly journal: RecordingJournal;
   readonly logger: RecordingLogger = recordingLogger();
   /** The newest of each account, and all that were ever made. */
   readonly sessions = new Map<AccountId, ModelSession>();
@@ -172,6 +172,7 @@ export class Node {
     const clock = (this.#clock = new ProcessClock(world.clock));
     const me = (this.#me = { node: nodeId("node1"), boot: bootId(boot) });
     this.outside = world;
+    this.journal = recordingJournal({ ...me, clock });
     this.log = new MemoryLog({ clock, random, limits: MEMORY_LOG_LIMITS }, world.log.store);
     this.gate = SharedGate.create(8, clock);
     const topics = { ticks: topicName(CELL, "master-ticks"), books: topicName(CELL, "master-books") };

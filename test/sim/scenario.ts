@@ -17,6 +17,7 @@ import { EURUSD, lots, MASTER, Node, outside, type CellOptions, type Outside } f
 import type { Asked, ModelBroker } from "./modelBroker.ts";
 import type { ModelSession } from "./modelSession.ts";
 import type { FakeScheduler } from "./scheduler.ts";
+import { traceOf } from "./trace.ts";
 
 export interface ScenarioOptions extends Omit<CellOptions, "seed"> {
   /** How many seeds; 20 unless said. */
@@ -107,10 +108,15 @@ export function scenario(name: string, options: ScenarioOptions, body: (scene: S
   test(name, async () => {
     const firstSeed = options.firstSeed ?? 1;
     for (let seed = firstSeed; seed < firstSeed + (options.seeds ?? 20); seed++) {
+      let nodes: readonly Node[] = [];
+      const traced = (scene: Scene): Promise<void> => {
+        nodes = scene.nodes;
+        return body(scene);
+      };
       try {
-        await run({ ...options, seed }, body, options.doublesHappen ?? false);
+        await run({ ...options, seed }, traced, options.doublesHappen ?? false);
       } catch (error) {
-        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${traceOf(nodes)}`, { cause: error });
       }
     }
   });
