@@ -7,6 +7,7 @@
 // 3. While a gate is open its node's lease is live, as long as the database's clock is one clock.
 // Looked at after every change and every few milliseconds; whatever does not hold ends the run.
 
+import assert from "node:assert/strict";
 import { STEADY, type LeaseProfile } from "../../actors/core/leaseProfile.ts";
 import { SharedGate } from "../../actors/executor/sharedGate.ts";
 import { LeaseKeeper } from "../../actors/shell/leaseKeeper.ts";
@@ -204,7 +205,7 @@ export class KeeperCell {
     for (const [account, permit] of permits) {
       if (gate.check(permit) !== "open") continue;
       const newest = this.#newest.get(account);
-      if (newest !== undefined && newest.epoch > permit.epoch) throw new Error(`${account}: an order of ${me.boot} at ${permit.epoch} after one of ${newest.boot} at ${newest.epoch}`);
+      if (newest !== undefined && newest.epoch > permit.epoch) assert.fail(`${account}: an order of ${me.boot} at ${permit.epoch} after one of ${newest.boot} at ${newest.epoch}`);
       this.#newest.set(account, { epoch: permit.epoch, boot: me.boot });
       this.orders += 1;
     }
@@ -224,14 +225,14 @@ export class KeeperCell {
       // Not `check`: it would trip a fence whose deadline has passed, which is for the node to notice.
       if (gate.leftMs() === 0) continue;
       const lease = nodes.get(me.node);
-      if (server.timeline === 1 && (lease?.boot !== me.boot || lease.leaseUntilMs <= server.nowMs())) throw new Error(`the gate of ${me.boot} is open, and its lease is not live`);
+      if (server.timeline === 1 && (lease?.boot !== me.boot || lease.leaseUntilMs <= server.nowMs())) assert.fail(`the gate of ${me.boot} is open, and its lease is not live`);
       for (const [account, permit] of permits) {
         if (gate.check(permit) !== "open") continue;
         const other = owners.get(account);
-        if (other !== undefined) throw new Error(`${account} is open at ${other} and at ${me.boot}`);
+        if (other !== undefined) assert.fail(`${account} is open at ${other} and at ${me.boot}`);
         owners.set(account, me.boot);
         const row = accounts.get(account);
-        if (row?.owner?.boot !== me.boot || row.epoch !== permit.epoch) throw new Error(`${account} is open at ${me.boot} at ${permit.epoch}, and ${row?.owner?.boot ?? "nobody"}'s at ${row?.epoch ?? 0}`);
+        if (row?.owner?.boot !== me.boot || row.epoch !== permit.epoch) assert.fail(`${account} is open at ${me.boot} at ${permit.epoch}, and ${row?.owner?.boot ?? "nobody"}'s at ${row?.epoch ?? 0}`);
       }
     }
   }

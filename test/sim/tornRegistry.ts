@@ -32,15 +32,18 @@ export function tornRegistry(cell: MemoryCell, clock: FakeScheduler, machine: Ma
   const { random } = clock;
   const passed = (limitMs: number): Promise<void> => new Promise((resolve) => void clock.after(limitMs * random.next(), resolve));
 
+  const isDown = (): boolean => link.down;
+  const refused = <T>(): Promise<T> => heard(() => Promise.reject(new LockstepError("database_busy", "down")));
+
   async function asked<T>(begin: () => Promise<() => Promise<T> | T>): Promise<T> {
     await passed(link.hopMs);
-    if (link.down) return heard(() => Promise.reject(new LockstepError("database_busy", "down")));
+    if (isDown()) return refused();
     if (random.next() < link.lostQuestions) return new Promise(() => undefined);
     const end = await begin();
     if (link.statementMs > 0) await passed(link.statementMs);
     const result = await end();
     await passed(link.hopMs);
-    if (link.down) return heard(() => Promise.reject(new LockstepError("database_busy", "down")));
+    if (isDown()) return refused();
     if (random.next() < link.lostAnswers) return new Promise(() => undefined);
     return heard(() => Promise.resolve(result));
   }
