@@ -23,6 +23,9 @@ class Scene {
   readonly database = new MemoryDatabase(this.world);
   readonly storage = this.database.storage(cellId("uptime"));
   isDown = false;
+  /** Records get no answer; how many did not. */
+  hangs = false;
+  unanswered = 0;
   /** Our clocks stand still while it is frozen; a suspended machine's monotonic clock has missed so much. */
   missedMs = 0;
   wallAheadMs = 0;
@@ -40,6 +43,10 @@ class Scene {
   readonly gate = SharedGate.create(1, this.clock);
   readonly uptime: Uptime = {
     record: async (node, minutes) => {
+      if (this.hangs) {
+        this.unanswered++;
+        return new Promise<never>(() => undefined);
+      }
       if (this.isDown) throw new LockstepError("database_busy", "down");
       return this.storage.uptime.record(node, minutes);
     },
@@ -126,6 +133,17 @@ recorded("a fence of a moment makes its minute degraded", "x.x..", async (scene)
   await scene.world.advance(MINUTE_MS);
   scene.gate.trip();
   scene.renew();
+  await scene.world.advance(2 * MINUTE_MS);
+});
+
+recorded("nor is one forgotten that came while a record was not answered", "x.x..", async (scene) => {
+  await scene.world.advance(MINUTE_MS);
+  scene.hangs = true;
+  await scene.world.until(() => scene.unanswered > 0);
+  scene.gate.trip();
+  scene.renew();
+  await scene.world.advance(4_000);
+  scene.hangs = false;
   await scene.world.advance(2 * MINUTE_MS);
 });
 
