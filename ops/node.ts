@@ -20,7 +20,7 @@ import { LogWatch } from "../actors/shell/logWatch.ts";
 import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.ts";
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { UptimeRecorder } from "../actors/shell/uptimeRecorder.ts";
-import { WriterActor } from "../actors/shell/writerActor.ts";
+import { WriterActor, type WaitingRows } from "../actors/shell/writerActor.ts";
 import { LockstepError, messageOf } from "../protocol/errors.ts";
 import type { AccountId, CellId } from "../protocol/ids.ts";
 import type { Clock, Random } from "../protocol/ports/clock.ts";
@@ -70,6 +70,8 @@ export interface NodeOptions {
 /** How soon a change of accounts or links is seen. */
 const DIRECTORY_MS = 1_000;
 const FLUSH_LIMIT_MS = 10_000;
+/** What the log has at a stop, this node's last words among it, may take so long to become rows. */
+const ROWS_LIMIT_MS = 3_000;
 
 export interface RunningNode {
   readonly supervisor: Supervisor;
@@ -214,11 +216,12 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     logSilentMs: logWatch.silenceMs,
     logOk: logWatch.ok,
     blockedPartitions: writer.blockedPartitions,
-    rowsWaitingMs: writer.writingSinceMs === null ? null : clock.monotonicMs() - writer.writingSinceMs,
+    ...rowsWaiting(writer.waiting, clock.monotonicMs()),
     executor: executor.counts(),
   });
   // Invariant 1.
   ends.add(() => writer.stop());
+  ends.add(() => writer.drain(ROWS_LIMIT_MS));
   await writer.start();
   ends.add(() => reader.stop());
   await reader.start();
@@ -256,6 +259,8 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     },
   };
 }
+
+const rowsWaiting = (rows: WaitingRows | null, nowMs: number): Pick<NodeState, "rowsWaitingMs" | "rowsRefused"> => ({ rowsWaitingMs: rows === null ? null : nowMs - rows.sinceMs, rowsRefused: rows?.isFault === true ? rows.why : null });
 
 /** A log that takes nothing must not keep us: what it lacks, reconcile finds. */
 const flushed = (flush: () => Promise<void>, clock: Clock): Promise<void> => within(clock, FLUSH_LIMIT_MS, "the log", flush());

@@ -20,6 +20,8 @@ export interface NodeState {
   readonly logOk: boolean;
   /** How long the rows at hand have been waiting for the database; null when none are. */
   readonly rowsWaitingMs: number | null;
+  /** What the database says to rows that it refuses for no row's sake: somebody must put it right. */
+  readonly rowsRefused: string | null;
   /** Partitions whose next event only a newer release can read. */
   readonly blockedPartitions: readonly number[];
   readonly executor: ExecutorCounts;
@@ -40,6 +42,7 @@ export function notReady(state: NodeState | null, databaseOk: boolean, draining:
     state.fenced ? "fenced: this node cannot prove its lease" : null,
     state.logOk ? null : `log: silent for ${seconds(state.logSilentMs)}`,
     state.blockedPartitions.length === 0 ? null : `writer: partitions ${state.blockedPartitions.join(", ")} hold events of a newer release`,
+    state.rowsRefused !== null ? `writer: rows are waiting, the database refuses them: ${state.rowsRefused}` : null,
     state.rowsWaitingMs !== null && state.rowsWaitingMs > ROWS_WAITING_LIMIT_MS ? `writer: rows have been waiting for ${seconds(state.rowsWaitingMs)}` : null,
   ];
   return [...reasons.filter((reason) => reason !== null), ...database];

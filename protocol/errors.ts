@@ -24,10 +24,16 @@ const RETRY = {
   unreachable: "later",
   /** The database refused one row for a reason that lies in the row (SQLSTATE 21, 22, 23). */
   row_fault: "never",
-  /** The database refused for a reason that passes (08, 40, 53, 55, 57, 25006). */
+  /** Another session was in the way (40001, 40P01, 55P03): tried again soon, a few times. */
+  database_contended: "later",
+  /** The database refused for a reason that passes (08, 53, 57, 25006), or was not heard of. */
   database_busy: "later",
-  /** Any other refusal of the database; kept, loud, retried slowly by whoever owns the batch. */
+  /** The database refused for a reason that lies in itself: a missing column, a missing right. Kept, loud, retried slowly by whoever owns the batch. */
   database_fault: "later",
+  /** The database refused by a class that blames neither rows nor itself: a row's only if others of its batch go in. */
+  row_suspect: "later",
+  /** The answer to a COMMIT was lost: it may have been done. */
+  commit_unknown: "later",
   /** The broker refused a login. */
   login_refused: "fix",
   /** A host thread ended under a call, or the machine gave fewer threads than asked. */

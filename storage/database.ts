@@ -3,29 +3,35 @@
 //
 // 1. A broken connection, idle or in use, never ends the process: the listener is put on each
 //    client when it connects, since the pool takes its own away while a client is in use.
-// 2. After a database error a connection is kept only if the server blamed a row. After any other
-//    (a time-out above all, where the server may still be at work) it is destroyed, so the next
+// 2. After a database error a connection is kept only if the server blamed a row or another session. After
+//    any other (a time-out above all, where the server may still be at work) it is destroyed, so the next
 //    query gets a new socket.
-// 3. A transaction has happened only if COMMIT's own command tag says so.
+// 3. A transaction has happened only if COMMIT's own command tag says so; if nobody answered, it may have.
 // 4. An int8 is read as a number only if it is a safe one.
 
 import pg from "pg";
-import { LockstepError } from "../protocol/errors.ts";
+import { LockstepError, type ErrorCode } from "../protocol/errors.ts";
 import type { Logger } from "../protocol/ports/logging.ts";
 import { databaseError } from "./sqlstate.ts";
 
 export type SqlRow = Record<string, unknown>;
 
+/** Parsed and planned once per connection; a name stands for one text for ever. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
 /** One connection for as long as its transaction lasts. */
 export interface Queryable {
-  /** @throws LockstepError `row_fault`, `database_busy`, `database_fault` */
-  query(text: string, values?: readonly unknown[]): Promise<readonly SqlRow[]>;
+  /** @throws LockstepError `row_fault`, `row_suspect`, `database_contended`, `database_busy`, `database_fault` */
+  query(query: string | Statement, values?: readonly unknown[]): Promise<readonly SqlRow[]>;
 }
 
 export interface Database extends Queryable {
   /** `timeoutMs`: the driver gives this one up earlier than others. Same errors. */
-  query(text: string, values?: readonly unknown[], timeoutMs?: number): Promise<readonly SqlRow[]>;
-  /** Commits what `work` did, or nothing of it when it rejects. Same errors as `query`. */
+  query(query: string | Statement, values?: readonly unknown[], timeoutMs?: number): Promise<readonly SqlRow[]>;
+  /** Commits what `work` did, or nothing of it when it rejects. Same errors as `query`, and `commit_unknown`. */
   transaction<T>(work: (connection: Queryable) => Promise<T>): Promise<T>;
   /** Waits for what is under way, then closes all connections. Calling it twice does nothing more. */
   close(): Promise<void>;
@@ -85,13 +91,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   let closed: Promise<void> | null = null;
 
   return {
-    async query(text, values, timeoutMs) {
-      return withClient(pool, (client) => run(client, text, values, timeoutMs));
+    async query(query, values, timeoutMs) {
+      return withClient(pool, (client) => run(client, query, values, timeoutMs));
     },
     async transaction(work) {
       return withClient(pool, async (client) => {
         await run(client, "BEGIN");
-        const connection: Queryable = { query: (text, values) => run(client, text, values) };
+        const connection: Queryable = { query: (query, values) => run(client, query, values) };
         let result;
         try {
           result = await work(connection);
@@ -125,13 +131,16 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   }
 }
 
-const isSuspect = (fault: LockstepError): boolean => fault.code === "database_busy" || fault.code === "database_fault";
+const SUSPECTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["database_busy", "database_fault", "commit_unknown"]);
 
-async function run(client: pg.ClientBase, text: string, values: readonly unknown[] = [], timeoutMs?: number): Promise<readonly SqlRow[]> {
+const isSuspect = (fault: LockstepError): boolean => SUSPECTS.has(fault.code);
+
+async function run(client: pg.ClientBase, query: string | Statement, values: readonly unknown[] = [], timeoutMs?: number): Promise<readonly SqlRow[]> {
+  const statement = typeof query === "string" ? { text: query } : query;
   // `query_timeout` of a single query: the driver knows it, its types do not.
-  const query: pg.QueryConfig & { query_timeout?: number } = { text, values: [...values], ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }) };
+  const config: pg.QueryConfig & { query_timeout?: number } = { ...statement, values: [...values], ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }) };
   try {
-    return (await client.query<SqlRow>(query)).rows;
+    return (await client.query<SqlRow>(config)).rows;
   } catch (error) {
     throw databaseError(error);
   }
@@ -147,7 +156,9 @@ async function commit(client: pg.ClientBase): Promise<void> {
   try {
     tag = (await client.query("COMMIT")).command;
   } catch (error) {
-    throw databaseError(error);
+    const fault = databaseError(error);
+    // (3): any other error is the server's own refusal, and undoes the transaction.
+    throw fault.code === "database_busy" ? new LockstepError("commit_unknown", `COMMIT: ${fault.message}`, fault) : fault;
   }
   if (tag !== "COMMIT") throw new LockstepError("database_fault", `COMMIT was answered with ${tag}: nothing was stored`); // (3)
 }

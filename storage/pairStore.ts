@@ -2,22 +2,28 @@
 //
 // 1. A batch is one transaction: its markers and rows go in together or not at all.
 // 2. The result is the same as writing the events one by one (layers.ts), and writing a batch again
-//    changes nothing (writeRows.ts).
+//    changes nothing (writeRows.ts). So a lost answer to a COMMIT costs no row: reading back only settles what the
+//    batch came to, and saves writing it again.
 // 3. A rejected event is kept once, whatever bytes are in it.
 
 import { createHash } from "node:crypto";
 import type { CellId, Epoch } from "../protocol/ids.ts";
-import type { Pair } from "../protocol/pairs.ts";
-import type { PairRow, PairStore } from "../protocol/ports/storage.ts";
-import type { Database, SqlRow } from "./database.ts";
-import { layersOf } from "./layers.ts";
+import { isLockstepError, LockstepError } from "../protocol/errors.ts";
+import { pairKey, type Pair, type PairEvent } from "../protocol/pairs.ts";
+import type { PairRow, PairStore, WriteResult } from "../protocol/ports/storage.ts";
+import { UnknownCommit } from "../protocol/unknownCommit.ts";
+import type { Database, Queryable, SqlRow, Statement } from "./database.ts";
+import { layersOf, type PairRowEvent } from "./layers.ts";
 import { storableText } from "./storableText.ts";
-import { WRITE_ROWS } from "./writeRows.ts";
+import { READ_BACK, WRITE_ROWS } from "./writeRows.ts";
 
-const WRITE_MARKERS = `
+const WRITE_MARKERS: Statement = {
+  name: "write markers",
+  text: `
   UPDATE trading_accounts a SET projected_epoch = GREATEST(a.projected_epoch, m.epoch)
     FROM (SELECT follower, max(epoch) AS epoch FROM jsonb_to_recordset($2::jsonb) AS r(follower text, epoch bigint) GROUP BY follower) m
-   WHERE a.cell = $1 AND a.id = m.follower`;
+   WHERE a.cell = $1 AND a.id = m.follower`,
+};
 
 const REJECT = `
   INSERT INTO rejected_rows (cell, digest, follower, event, code, text) VALUES ($1, $2, $3, $4, $5, $6)
@@ -33,19 +39,30 @@ const COUNTS = `
 export function postgresPairStore(database: Database, cell: CellId): PairStore {
   return {
     async write(events) {
-      const rows = events.filter((event) => event.kind === "pair").length;
-      const written = await database.transaction(async (connection) => {
-        let count = 0;
-        for (const layer of layersOf(events)) {
-          if (layer.markers.length > 0) await connection.query(WRITE_MARKERS, [cell, JSON.stringify(layer.markers)]);
-          if (layer.rows.length === 0) continue;
-          const incoming = layer.rows.map(({ epoch, n, pair }) => ({ ...pair, epoch, n }));
-          const [result] = await connection.query(WRITE_ROWS, [cell, JSON.stringify(incoming)]);
-          count += result?.["written"] as number;
-        }
-        return count;
+      const tally = new Tally();
+      try {
+        await database.transaction((connection) => writeLayers(connection, cell, events, tally));
+      } catch (error) {
+        throw isLockstepError(error, "commit_unknown") ? new UnknownCommit(error, tally.result(), tally.kept) : error;
+      }
+      return tally.result();
+    },
+    async isDone({ events }) {
+      const rows = events.flatMap((event) => (event.kind === "pair" ? [rowOf(event)] : []));
+      const [answer] = await database.query(READ_BACK, [cell, JSON.stringify(rows), JSON.stringify(events.filter(({ kind }) => kind === "adopted"))]);
+      return answer?.["done"] === true;
+    },
+    async tryOut(events) {
+      const tally = new Tally();
+      const tried = new LockstepError("stopped", "only tried out");
+      const work = async (connection: Queryable): Promise<never> => {
+        await writeLayers(connection, cell, events, tally);
+        throw tried;
+      };
+      await database.transaction(work).catch((error: unknown) => {
+        if (error !== tried) throw error;
       });
-      return { written, fenced: rows - written };
+      return tally.result();
     },
     async reject(event, fault) {
       const text = JSON.stringify(event);
@@ -65,6 +82,34 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
     },
   };
 }
+
+/** What a transaction came to, if it is committed. */
+class Tally {
+  rows = 0;
+  written = 0;
+  /** What is in the tables then. */
+  readonly kept: PairEvent[] = [];
+
+  result(): WriteResult {
+    return { written: this.written, fenced: this.rows - this.written };
+  }
+}
+
+async function writeLayers(connection: Queryable, cell: CellId, events: readonly PairEvent[], tally: Tally): Promise<void> {
+  for (const { markers, rows } of layersOf(events)) {
+    if (markers.length > 0) await connection.query(WRITE_MARKERS, [cell, JSON.stringify(markers)]);
+    tally.kept.push(...markers);
+    if (rows.length === 0) continue;
+    const [answer] = await connection.query(WRITE_ROWS, [cell, JSON.stringify(rows.map(rowOf))]);
+    const keys = answer?.["keys"] as readonly string[] | null;
+    const some = keys === null ? null : new Set(keys);
+    tally.rows += rows.length;
+    tally.written += answer?.["written"] as number;
+    tally.kept.push(...(some === null ? rows : rows.filter(({ pair }) => some.has(pairKey(pair)))));
+  }
+}
+
+const rowOf = ({ epoch, n, pair }: PairRowEvent): object => ({ ...pair, epoch, n });
 
 export function pairRowOf(row: SqlRow): PairRow {
   const pair: Pair = {

@@ -1,26 +1,36 @@
 // Owns the one table from the database's error codes, and from the driver's own errors, to ours.
 //
-// 1. Only classes 21, 22 and 23 blame a row: whatever else goes wrong never costs a row.
-// 2. An error that is in no table is a `database_fault`: kept, loud, retried slowly by its owner.
+// 1. Only classes 21, 22 and 23 blame a row by themselves.
+// 2. What has no SQLSTATE, and is not known to be a connection's, is a `database_fault`: kept, loud, retried slowly by its owner.
+// 3. A class that is in no table (a trigger's own error, a limit of the server) says neither: `row_suspect`.
 
 import { LockstepError, isLockstepError, messageOf, type ErrorCode } from "../protocol/errors.ts";
 
 /** Whole classes: the first two characters of an SQLSTATE. */
 const CLASSES: Readonly<Record<string, ErrorCode>> = {
   "08": "database_busy", // connection exception
+  "0A": "database_fault", // feature not supported: a cached plan that no longer fits is one
   "21": "row_fault", // cardinality violation
   "22": "row_fault", // data exception
   "23": "row_fault", // integrity constraint violation
+  "25": "database_fault", // invalid transaction state
+  "26": "database_fault", // a prepared statement that is not there
+  "28": "database_fault", // invalid authorization
+  "3D": "database_fault", // no such database
+  "3F": "database_fault", // no such schema
+  "40": "database_contended", // transaction rollback
+  "42": "database_fault", // a column, a table, a right that is missing: nobody's row
   "53": "database_busy", // insufficient resources
+  "55": "database_fault", // object not in the state that is needed
   "57": "database_busy", // operator intervention: cancelled, shutting down, starting up
+  "58": "database_fault", // the system under the server: disks
+  "F0": "database_fault", // configuration file
 };
 
 /** Single codes whose class says less. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   "25006": "database_busy", // read-only transaction: the connection leads to a former primary
-  "40001": "database_busy", // serialization failure
-  "40P01": "database_busy", // deadlock
-  "55P03": "database_busy", // lock not available
+  "55P03": "database_contended", // lock not available
 };
 
 /** What the driver raises without a code when a connection could not be made, broke, or was too slow. */
@@ -55,7 +65,7 @@ export function databaseError(error: unknown): LockstepError {
 }
 
 function codeOfState(state: string): ErrorCode {
-  return CODES[state] ?? CLASSES[state.slice(0, 2)] ?? "database_fault";
+  return CODES[state] ?? CLASSES[state.slice(0, 2)] ?? "row_suspect";
 }
 
 function isConnectionError(error: unknown): boolean {

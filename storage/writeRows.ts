@@ -1,4 +1,5 @@
-// Owns the hot statement of the writers: one layer of rows into `pairs`, fenced, in one round trip.
+// Owns the hot statements of the writers: one layer of rows into `pairs`, fenced, in one round trip; and
+// whether a commit whose answer was lost was done.
 //
 // 1. A live row goes in only while its epoch lies between the follower's projected epoch and the
 //    account's epoch: what an owner said before its successor's marker is true, what it says after
@@ -7,6 +8,10 @@
 // 3. One live row per trade: the newer epoch stands, the older one is Superseded, whichever is in
 //    the table and whichever comes.
 // 4. A written version with a reason leaves one row in `copy_events`.
+// 5. They are prepared once per connection. So that a plan made while the tables were small stays a good
+//    one, what is looked up per row is a sub-select with a limit: it can only be an index's.
+
+import type { Statement } from "./database.ts";
 
 const LIVE = "('Sending', 'Open')";
 
@@ -15,19 +20,34 @@ const INCOMING = `link text, "masterTicket" bigint, opening integer, epoch bigin
        "masterInitialVolume" bigint, "masterVolume" bigint, "openPrice" bigint, "stopLoss" bigint, "takeProfit" bigint,
        reason text, detail jsonb, "changedAtMs" double precision`;
 
-/** $1: cell. $2: JSON array of rows, a pair's fields with its epoch and n; no two of one trade. Gives `written`. */
-export const WRITE_ROWS = `
-WITH incoming AS (
+/**
+ * $1: cell. $2: JSON array of rows, a pair's fields with its epoch and n; no two of one trade. Gives `written`, how many, and
+ * `keys`, which ones, null when all of them.
+ */
+export const WRITE_ROWS: Statement = {
+  name: "write rows",
+  text: `
+WITH incoming AS MATERIALIZED (
   SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(${INCOMING})
-), admitted AS (
-  SELECT r.* FROM incoming r
-   WHERE r.status NOT IN ${LIVE}
-      OR EXISTS (SELECT 1 FROM copy_links l JOIN trading_accounts a ON a.cell = l.cell AND a.id = l.follower_id
-                  WHERE l.cell = $1 AND l.id = r.link AND r.epoch BETWEEN a.projected_epoch AND a.epoch) -- (1)
+), fence AS MATERIALIZED (
+  SELECT l.id AS link, a.projected_epoch AS lowest, a.epoch AS highest
+    FROM (SELECT DISTINCT link FROM incoming) named
+    JOIN copy_links l ON l.cell = $1 AND l.id = named.link
+    CROSS JOIN LATERAL (SELECT projected_epoch, epoch FROM trading_accounts WHERE cell = $1 AND id = l.follower_id LIMIT 1) a -- (5)
+), admitted AS MATERIALIZED (
+  SELECT r.*, rival.opening AS rival_opening, rival.epoch AS rival_epoch
+    FROM incoming r
+    LEFT JOIN fence f ON f.link = r.link
+    LEFT JOIN LATERAL (
+      SELECT p.opening, p.epoch FROM pairs p
+       WHERE p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.status IN ${LIVE}
+         AND p.opening <> r.opening AND r.status IN ${LIVE}
+       LIMIT 1) rival ON true -- (5)
+   WHERE r.status NOT IN ${LIVE} OR r.epoch BETWEEN f.lowest AND f.highest -- (1)
 ), superseded AS (
   UPDATE pairs p SET status = 'Superseded' FROM admitted r -- (3)
-   WHERE p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening <> r.opening
-     AND p.status IN ${LIVE} AND r.status IN ${LIVE} AND p.epoch < r.epoch
+   WHERE r.rival_epoch < r.epoch AND p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.rival_opening
+     AND p.status IN ${LIVE} AND p.epoch < r.epoch
   RETURNING 1
 ), written AS (
   INSERT INTO pairs AS p (cell, link_id, master_ticket, opening, epoch, n, master_id, follower_id, status,
@@ -35,11 +55,7 @@ WITH incoming AS (
          master_initial_volume, master_volume, open_price, stop_loss, take_profit,
          reason, detail, changed_at_ms)
   SELECT $1, r.link, r."masterTicket", r.opening, r.epoch, r.n, r.master, r.follower,
-         CASE WHEN r.status IN ${LIVE} AND EXISTS (
-                SELECT 1 FROM pairs newer
-                 WHERE newer.cell = $1 AND newer.link_id = r.link AND newer.master_ticket = r."masterTicket"
-                   AND newer.opening <> r.opening AND newer.status IN ${LIVE} AND newer.epoch > r.epoch)
-              THEN 'Superseded' ELSE r.status END, -- (3)
+         CASE WHEN r.rival_epoch > r.epoch THEN 'Superseded' ELSE r.status END, -- (3)
          r.holds, r.symbol, r.digits, r.side, r."followerTicket", r."initialVolume", r.volume,
          r."masterInitialVolume", r."masterVolume", r."openPrice", r."stopLoss", r."takeProfit",
          r.reason, r.detail, r."changedAtMs"
@@ -57,11 +73,35 @@ WITH incoming AS (
          open_price = excluded.open_price, stop_loss = excluded.stop_loss, take_profit = excluded.take_profit,
          reason = excluded.reason, detail = excluded.detail, changed_at_ms = excluded.changed_at_ms
    WHERE p.status IN ${LIVE} AND (p.epoch, p.n) < (excluded.epoch, excluded.n) -- (2)
-  RETURNING p.*
+  RETURNING p.link_id, p.master_ticket, p.opening, p.epoch, p.n, p.follower_id, p.status, p.reason, p.detail, p.changed_at_ms
 ), noted AS (
   INSERT INTO copy_events (cell, link_id, master_ticket, opening, epoch, n, follower_id, status, reason, detail, changed_at_ms)
-  SELECT cell, link_id, master_ticket, opening, epoch, n, follower_id, status, reason, detail, changed_at_ms
+  SELECT $1, link_id, master_ticket, opening, epoch, n, follower_id, status, reason, detail, changed_at_ms
     FROM written WHERE reason IS NOT NULL -- (4)
   ON CONFLICT DO NOTHING
 )
-SELECT count(*) AS written FROM written`;
+SELECT count AS written,
+       CASE WHEN count < (SELECT count(*) FROM incoming) THEN (SELECT array_agg(link_id || '/' || master_ticket || '/' || opening) FROM written) END AS keys
+  FROM (SELECT count(*) FROM written) counted`,
+};
+
+/**
+ * $1: cell. $2: JSON array of rows that a lost transaction wrote. $3: of its markers. Gives `done`: every row is there at that version or a
+ * newer one, and every marker was reached. The locks refuse a server that only reads: what a former primary has is no proof.
+ */
+export const READ_BACK: Statement = {
+  name: "read rows back",
+  text: `
+WITH wanted AS MATERIALIZED (
+  SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint)
+), found AS (
+  SELECT 1 FROM wanted r JOIN pairs p ON p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.opening
+   WHERE (p.epoch, p.n) >= (r.epoch, r.n)
+     FOR SHARE OF p
+), missed AS (
+  SELECT 1 FROM jsonb_to_recordset($3::jsonb) AS m(follower text, epoch bigint) JOIN trading_accounts a ON a.cell = $1 AND a.id = m.follower
+   WHERE a.projected_epoch < m.epoch
+     FOR SHARE OF a
+)
+SELECT (SELECT count(*) FROM found) = (SELECT count(*) FROM wanted) AND NOT EXISTS (SELECT 1 FROM missed) AS done`,
+};

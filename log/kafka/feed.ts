@@ -3,7 +3,7 @@
 //
 // 1. One batch at a time is with the handler; the next comes after its promise.
 // 2. The client fetches for all partitions at once and waits for none: what comes while the handler is
-//    busy waits here, and with `maxWaitingBatches` the partition is held back at the client.
+//    busy waits here as few full batches, and with `maxWaitingBatches` the partition is held back at the client.
 // 3. A batch belongs to the stay in the group in which it was fetched: after a rebalance what waited is
 //    dropped, and read again by whoever holds the partition then.
 // 4. An offset that jumps is shown to `checkJump` before the handler sees what lies behind it.
@@ -14,6 +14,8 @@ export interface FeedOptions {
   readonly topic: string;
   readonly partition: number;
   readonly maxBatchRecords: number;
+  /** What the client brings at once: no more than that waits as one batch either. */
+  readonly partitionBytes: number;
   readonly maxWaitingBatches: number;
   readonly handle: (batch: Batch) => Promise<void>;
   /** Between `expected` and the next record's offset something is missing: says so where retention took it. */
@@ -78,9 +80,18 @@ export class Feed {
     if (this.#isMuted || from === null) return;
     if (batch.next <= from) return batch.records.length === 0 ? undefined : this.#options.onBack();
     this.#fetched = batch.next;
-    this.#waiting.push(...this.#cut({ ...batch, records: batch.records.filter(({ offset }) => offset >= from) }));
+    for (const part of this.#cut({ ...batch, records: batch.records.filter(({ offset }) => offset >= from) })) this.#queue(part);
     if (this.#waiting.length >= this.#options.maxWaitingBatches) this.#hold(); // 2
     this.#pump();
+  }
+
+  /** Joins it to the one that waits last, where both fit into a batch and nothing lies between them. */
+  #queue(batch: Batch): void {
+    const { maxBatchRecords, partitionBytes } = this.#options;
+    const last = this.#waiting.at(-1);
+    const fits = last !== undefined && last.records.length + batch.records.length <= maxBatchRecords && bytesOf(last) + bytesOf(batch) <= partitionBytes;
+    if (fits && last.next === (batch.records[0]?.offset ?? batch.next)) this.#waiting.splice(-1, 1, { ...batch, records: [...last.records, ...batch.records] });
+    else this.#waiting.push(batch);
   }
 
   #pump(): void {
@@ -132,3 +143,5 @@ export class Feed {
     this.#options.resume();
   }
 }
+
+const bytesOf = ({ records }: Batch): number => records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);

@@ -16,6 +16,8 @@ export type StateSource = () => NodeState | null;
 
 /** From half a millisecond to a second, dense where medians and 95th percentiles are. */
 export const OWN_TIME_BUCKETS_S = [0.0005, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1];
+/** From a few milliseconds to a writer that is minutes behind. */
+export const FACT_TO_ROW_BUCKETS_S = [0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1, 2, 5, 15, 60, 300];
 export const WARM_UP_MS = 120_000;
 const KEPT_SAMPLES = 10_000;
 const FEED_EVERY_MS = 250;
@@ -31,6 +33,8 @@ export class PrometheusMetrics implements Metrics {
   readonly #counters: Readonly<Record<CounterName, Counter>>;
   readonly #ownTime: Histogram<"span" | "phase">;
   readonly #lost: Counter;
+  readonly #factToRow: Histogram;
+  #factAges: number[] = [];
   #samples: { readonly sample: OwnTime; readonly phase: Phase }[] = [];
   #feedTimer: Timer | null = null;
   #lagTimer: Timer | null = null;
@@ -51,7 +55,8 @@ export class PrometheusMetrics implements Metrics {
       buckets: OWN_TIME_BUCKETS_S,
       registers,
     });
-    this.#lost = new Counter({ name: "lockstep_own_time_lost_total", help: "samples of own time that were not kept", registers });
+    this.#factToRow = new Histogram({ name: "lockstep_fact_to_row_seconds", help: "from when a fact's owner heard of it to its committed row", buckets: FACT_TO_ROW_BUCKETS_S, registers });
+    this.#lost = new Counter({ name: "lockstep_own_time_lost_total", help: "samples of own time and of facts' ages that were not kept", registers });
     this.#gauges();
     collectDefaultMetrics({ register: this.registry });
     this.#watchLag();
@@ -78,6 +83,12 @@ export class PrometheusMetrics implements Metrics {
     this.#feedTimer ??= this.#clock.after(FEED_EVERY_MS, () => this.#feed());
   }
 
+  factsWritten(agesMs: readonly number[]): void {
+    if (this.#factAges.length >= KEPT_SAMPLES) return this.#lost.inc(agesMs.length); // (3)
+    this.#factAges.push(...agesMs);
+    this.#feedTimer ??= this.#clock.after(FEED_EVERY_MS, () => this.#feed());
+  }
+
   /** The page that Prometheus reads. */
   async page(): Promise<{ readonly contentType: string; readonly text: string }> {
     this.#feed();
@@ -95,6 +106,9 @@ export class PrometheusMetrics implements Metrics {
   #feed(): void {
     this.#feedTimer?.cancel();
     this.#feedTimer = null;
+    const ages = this.#factAges;
+    this.#factAges = [];
+    for (const ageMs of ages) this.#factToRow.observe(Math.max(0, ageMs) / 1_000);
     const samples = this.#samples;
     this.#samples = [];
     for (const { sample, phase } of samples) {
@@ -127,6 +141,7 @@ export class PrometheusMetrics implements Metrics {
     ofState("lockstep_masters_heard", "masters that this node has heard of", (state) => state.masters);
     ofState("lockstep_masters_synced", "of those, how many are known to their last tick", (state) => state.mastersSynced);
     ofState("lockstep_rows_waiting_seconds", "how long the rows at hand have been waiting for the database", (state) => (state.rowsWaitingMs ?? 0) / 1_000);
+    ofState("lockstep_rows_refused", "1 while the database refuses rows for no row's sake", (state) => Number(state.rowsRefused !== null));
     ofState("lockstep_writer_blocked_partitions", "partitions whose next event only a newer release can read", (state) => state.blockedPartitions.length);
     ofState("lockstep_executor_waiting", "calls that wait for a lane", (state) => state.executor.waiting);
     ofState("lockstep_executor_in_flight", "calls on a lane", (state) => state.executor.inFlight);

@@ -32,6 +32,9 @@ export const COUNTERS = {
   rows_written: "pair events that became rows",
   rows_fenced: "pair events that the owner's fence or a newer version kept out",
   rows_rejected: "pair events kept aside for their own sake",
+  batches_retried: "times that rows were kept because the database did not take them then",
+  batches_refused: "times that rows were kept because the database refuses them for no row's sake",
+  commits_unknown: "commits whose answer was lost, settled by reading back",
   replay_dropped: "entries of the timeline that the replay topic does not have",
   lease_trips: "times that the fence closed",
   wall_clock_jumps: "times that the wall clock and the monotonic clock of this machine went apart",
@@ -43,4 +46,6 @@ export type CounterName = keyof typeof COUNTERS;
 export interface Metrics {
   count(name: CounterName, by?: number): void;
   ownTime(sample: OwnTime): void;
+  /** How old facts were when their rows were committed, in milliseconds: since their owner heard of them. */
+  factsWritten(agesMs: readonly number[]): void;
 }

@@ -8,6 +8,7 @@ import type { Account, Link } from "../accounts.ts";
 import type { AccountId, BootId, Epoch, NodeId } from "../ids.ts";
 import type { Pair, PairEvent } from "../pairs.ts";
 import type { Platform } from "../trades.ts";
+import type { UnknownCommit } from "../unknownCommit.ts";
 
 export interface Identity {
   readonly node: NodeId;
@@ -215,9 +216,14 @@ export interface WriteResult {
 export interface PairStore {
   /**
    * Writes a batch in one transaction.
-   * @throws LockstepError `row_fault` (one of the rows is to blame), `database_busy` (passes), `database_fault`
+   * @throws UnknownCommit (asked of `isDone` before it is written again); LockstepError `row_fault` (one of the rows is to
+   * blame), `row_suspect` (one of them may be), `database_contended` and `database_busy` (pass), `database_fault`
    */
   write(events: readonly PairEvent[]): Promise<WriteResult>;
+  /** Reads back by key whether a commit whose answer was lost was done. @throws LockstepError `database_contended`, `database_busy`, `database_fault` */
+  isDone(commit: UnknownCommit): Promise<boolean>;
+  /** What writing these would come to now; nothing of it is kept. Same errors, without UnknownCommit. */
+  tryOut(events: readonly PairEvent[]): Promise<WriteResult>;
   /** Keeps an event that its own content kept out, with the database's code and text. */
   reject(event: PairEvent, fault: { readonly code: string; readonly text: string }): Promise<void>;
   /** All rows of a follower, live ones and ended ones. */

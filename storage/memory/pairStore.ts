@@ -5,8 +5,8 @@
 
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Epoch } from "../../protocol/ids.ts";
-import { isLive, pairKey, type Pair } from "../../protocol/pairs.ts";
-import type { PairRow, PairStore } from "../../protocol/ports/storage.ts";
+import { isLive, pairKey, type Pair, type PairEvent } from "../../protocol/pairs.ts";
+import type { PairRow, PairStore, WriteResult } from "../../protocol/ports/storage.ts";
 import type { AdoptedEvent, PairRowEvent } from "../layers.ts";
 import type { AccountRow, MemoryCell } from "./cells.ts";
 import { checkRow } from "./checks.ts";
@@ -19,17 +19,16 @@ interface Tables {
 export function memoryPairStore(cell: MemoryCell): PairStore {
   return {
     async write(events) {
-      const tables: Tables = { accounts: new Map(cell.accounts), pairs: new Map(cell.pairs) }; // (1)
-      let written = 0;
-      let fenced = 0;
-      for (const event of events) {
-        if (event.kind === "adopted") adopt(tables, event);
-        else if (writeRow(cell, tables, event)) written += 1;
-        else fenced += 1;
-      }
+      const { tables, result } = written(cell, events);
       cell.accounts = tables.accounts;
       cell.pairs = tables.pairs;
-      return { written, fenced };
+      return result;
+    },
+    async isDone({ events }) {
+      return events.every((event) => isThere(cell, event));
+    },
+    async tryOut(events) {
+      return written(cell, events).result;
     },
     async reject(event, fault) {
       const text = JSON.stringify(event);
@@ -45,6 +44,23 @@ export function memoryPairStore(cell: MemoryCell): PairStore {
       return { pairs: cell.pairs.size, rejected: cell.rejected.size };
     },
   };
+}
+
+function written(cell: MemoryCell, events: readonly PairEvent[]): { readonly tables: Tables; readonly result: WriteResult } {
+  const tables: Tables = { accounts: new Map(cell.accounts), pairs: new Map(cell.pairs) }; // (1)
+  let [written, fenced] = [0, 0];
+  for (const event of events) {
+    if (event.kind === "adopted") adopt(tables, event);
+    else if (writeRow(cell, tables, event)) written += 1;
+    else fenced += 1;
+  }
+  return { tables, result: { written, fenced } };
+}
+
+function isThere(cell: MemoryCell, event: PairEvent): boolean {
+  if (event.kind === "adopted") return (cell.accounts.get(event.follower)?.projectedEpoch ?? Infinity) >= event.epoch;
+  const row = cell.pairs.get(pairKey(event.pair));
+  return row !== undefined && !isNewer(row, event.epoch, event.n);
 }
 
 function adopt(tables: Tables, { follower, epoch }: AdoptedEvent): void {

@@ -104,7 +104,7 @@ export function actorCases(test: DeclareCase): void {
 }
 
 const trade = (number: number) => masterPosition({ masterTicket: ticket(number), ticket: ticket(number) });
-const uncounted: Metrics = { count: () => undefined, ownTime: () => undefined };
+const uncounted: Metrics = { count: () => undefined, ownTime: () => undefined, factsWritten: () => undefined };
 
 /** A tick reader on one partition, and what it tells. */
 async function readingTicks(c: LogCase) {

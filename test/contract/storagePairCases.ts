@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { linkId, ticket } from "../../protocol/ids.ts";
 import type { Pair, PairEvent } from "../../protocol/pairs.ts";
 import type { VolumeUnits } from "../../protocol/units.ts";
+import { UnknownCommit } from "../../protocol/unknownCommit.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { adopted, FOLLOWER, freshCell, linkedStorage, MASTER, PAIR, pairEvent, shortRows, type StorageFactory } from "./storageFixture.ts";
 
@@ -68,6 +69,36 @@ export function pairCases(make: StorageFactory): void {
     batches("a row that the fence keeps out supersedes nothing", 3, [[[pairEvent([1, 1])], 1, 0], [[adopted(3), pairEvent([2, 1], second)], 0, 1]], [`${ROW} Open 1.1`]);
     batches("an ended row leaves the other opening alone", 2, [[[pairEvent([1, 1])], 1, 0], [[pairEvent([2, 1], { ...second, ...closed })], 1, 0]], [`${ROW} Open 1.1`, `${ROW2} Closed 2.1`]);
     batches("the next opening after an end is an ordinary row", 1, [[[pairEvent([1, 1]), pairEvent([1, 2], closed), pairEvent([1, 3], second)], 3, 0]], [`${ROW} Closed 1.2`, `${ROW2} Open 1.3`]);
+  });
+
+  describe("pairs: a commit whose answer was lost, and rows that are only tried out", () => {
+    const doubt = (...events: readonly PairEvent[]): UnknownCommit => new UnknownCommit(new Error("cut"), { written: 0, fenced: 0 }, events);
+    const other = { masterTicket: ticket(5) } as const;
+
+    test("it was done when every row is there, at that version, a newer one or ended, and every marker was reached", async (t) => {
+      const storage = await linkedStorage(await make(t), 2);
+      const rows = [pairEvent([1, 1]), pairEvent([1, 2], other)];
+      await storage.pairs.write([...rows, adopted(2)]);
+      for (const done of [[], rows, [adopted(1)], [...rows, adopted(2)], [pairEvent([1, 0])]]) assert.equal(await storage.pairs.isDone(doubt(...done)), true);
+      await storage.pairs.write([pairEvent([2, 7]), pairEvent([2, 8], { ...other, ...closed })]);
+      assert.equal(await storage.pairs.isDone(doubt(...rows)), true, "newer ones stand there now");
+    });
+
+    test("it was not done when a row is missing, is older, or a marker was not reached", async (t) => {
+      const storage = await linkedStorage(await make(t), 2);
+      await storage.pairs.write([pairEvent([1, 1])]);
+      for (const lost of [[pairEvent([1, 1]), pairEvent([1, 2], other)], [pairEvent([1, 2])], [pairEvent([2, 0])], [pairEvent([1, 1], second)], [pairEvent([1, 1]), adopted(1)]]) {
+        assert.equal(await storage.pairs.isDone(doubt(...lost)), false);
+      }
+    });
+
+    test("what is tried out comes to what writing it would, and leaves nothing", async (t) => {
+      const storage = await linkedStorage(await make(t), 2);
+      await storage.pairs.write([pairEvent([1, 1])]);
+      assert.deepEqual(await storage.pairs.tryOut([pairEvent([1, 2], closed), pairEvent([1, 3]), adopted(2), pairEvent([1, 4], other)]), { written: 1, fenced: 2 });
+      await assert.rejects(storage.pairs.tryOut([pairEvent([1, 2], { volume: -1 as VolumeUnits })]), { code: "row_fault" });
+      assert.deepEqual([await shortRows(storage), await storage.pairs.projectedEpoch(FOLLOWER.id)], [[`${ROW} Open 1.1`], 0]);
+    });
   });
 
   describe("pairs: bad rows", () => {

@@ -119,7 +119,7 @@ test("a tick reader leaves no group behind", async (t) => {
   const topics = { ticks: await c.topic(), books: await c.topic({ cleanup: "compact", retentionMs: null }) };
   const group = `ticks.${randomUUID()}`;
   const nobody = { onTick: () => undefined, onAlive: () => undefined, onBook: () => undefined, onUnsynced: () => undefined };
-  const reader = new TickReader({ log, group, topics, clock: systemClock, logger: silent, metrics: { count: () => undefined, ownTime: () => undefined }, journal: recordingJournal(), bookAheadMs: 2_000, handlers: nobody, onCrash: () => undefined });
+  const reader = new TickReader({ log, group, topics, clock: systemClock, logger: silent, metrics: { count: () => undefined, ownTime: () => undefined, factsWritten: () => undefined }, journal: recordingJournal(), bookAheadMs: 2_000, handlers: nobody, onCrash: () => undefined });
   const groups = async (): Promise<string[]> => (await admin.listGroups()).groups.map(({ groupId }) => groupId);
   await reader.start();
   assert.ok((await groups()).includes(group));

@@ -54,7 +54,7 @@ export async function wholeNode(t: TestContext, name: string, more: (storage: St
     clock: systemClock,
     random: systemRandom,
     logger,
-    metrics: { count: () => undefined, ownTime: () => undefined },
+    metrics: { count: () => undefined, ownTime: () => undefined, factsWritten: () => undefined },
     onFatal: (error) => assert.fail(error),
     ...more(storage),
   });

@@ -73,6 +73,7 @@ export interface Outside {
 export class CountingMetrics implements Metrics {
   readonly counts = new Map<CounterName, number>();
   readonly ownTimes: OwnTime[] = [];
+  readonly factAges: number[] = [];
 
   count(name: CounterName, by = 1): void {
     this.counts.set(name, this.of(name) + by);
@@ -84,6 +85,10 @@ export class CountingMetrics implements Metrics {
 
   ownTime(sample: OwnTime): void {
     this.ownTimes.push(sample);
+  }
+
+  factsWritten(agesMs: readonly number[]): void {
+    this.factAges.push(...agesMs);
   }
 }
 

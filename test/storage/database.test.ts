@@ -64,7 +64,7 @@ test("when the server is not heard of, the driver's time-out throws the connecti
 });
 
 test("no free connection within the bound is busy, not a wait", async (t) => {
-  const { database } = await open(t, { maxConnections: 1, connectTimeoutMs: 50 });
+  const { database } = await open(t, { maxConnections: 1, connectTimeoutMs: 1_000 });
   await database.transaction(async (connection) => {
     await connection.query("SELECT 1");
     await assert.rejects(database.query("SELECT 1"), { code: "database_busy" });

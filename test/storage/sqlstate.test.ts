@@ -9,8 +9,10 @@ const server = (code: string): Error => Object.assign(new Error("text"), { code,
 
 const TABLE: Readonly<Record<string, readonly string[]>> = {
   row_fault: ["21000", "22003", "22021", "22P02", "22P05", "23502", "23503", "23505", "23514"],
-  database_busy: ["08006", "08P01", "25006", "40001", "40P01", "53100", "53300", "55P03", "57014", "57P01", "57P03"],
-  database_fault: ["0A000", "25P02", "28P01", "3D000", "40002", "42P01", "42501", "54000", "55000", "58030", "XX000", "XX001"],
+  database_contended: ["40001", "40002", "40P01", "55P03"],
+  database_busy: ["08006", "08P01", "25006", "53100", "53300", "57014", "57P01", "57P03"],
+  database_fault: ["0A000", "25P02", "26000", "28P01", "3D000", "3F000", "42P01", "42703", "42501", "55000", "58030", "F0000"],
+  row_suspect: ["09000", "27000", "44000", "54000", "P0001", "XX000", "XX001"],
 };
 
 for (const [expected, states] of Object.entries(TABLE)) {

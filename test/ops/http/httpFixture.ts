@@ -21,7 +21,7 @@ import { claiming } from "../../contract/storageFixture.ts";
 export const TOKEN = "a-token-of-some-length";
 export const ME: Identity = { node: nodeId("node-1"), boot: bootId("boot-1") };
 export const READY: NodeState = {
-  fenced: false, leaseLeftMs: 40_000, accounts: [], masters: 1, mastersSynced: 1, logSilentMs: 5, logOk: true, rowsWaitingMs: null, blockedPartitions: [],
+  fenced: false, leaseLeftMs: 40_000, accounts: [], masters: 1, mastersSynced: 1, logSilentMs: 5, logOk: true, rowsWaitingMs: null, rowsRefused: null, blockedPartitions: [],
   executor: { lanes: 1, poolThreads: 2, inFlight: 0, waiting: 0, stranded: 0, hosts: 1, hostsLost: 0 },
 };
 export const MASTER: Account = { id: accountId("m"), role: "master", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:LOCKSTEP_SECRET_M", enabled: true };

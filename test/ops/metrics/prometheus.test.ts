@@ -37,7 +37,7 @@ function metricsOf(t: TestContext): { readonly metrics: PrometheusMetrics; reado
 const account = (id: string, role: "master" | "follower", actor: NodeState["accounts"][number]["actor"]): NodeState["accounts"][number] => ({ account: accountId(id), role, actor, epoch: epoch(1) });
 const STATE: NodeState = {
   fenced: false, leaseLeftMs: 40_500, accounts: [account("m", "master", "settled"), account("f1", "follower", "settled"), account("f2", "follower", "settled"), account("f3", "follower", "connecting")],
-  masters: 3, mastersSynced: 2, logSilentMs: 1, logOk: true, rowsWaitingMs: 1_500, blockedPartitions: [], executor: { lanes: 128, poolThreads: 144, inFlight: 3, waiting: 7, stranded: 0, hosts: 2, hostsLost: 0 },
+  masters: 3, mastersSynced: 2, logSilentMs: 1, logOk: true, rowsWaitingMs: 1_500, rowsRefused: null, blockedPartitions: [], executor: { lanes: 128, poolThreads: 144, inFlight: 3, waiting: 7, stranded: 0, hosts: 2, hostsLost: 0 },
 };
 
 describe("the metrics page", () => {
