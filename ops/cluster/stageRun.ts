@@ -34,7 +34,7 @@ class StageRun {
         await Promise.all(this.#performances.map((performance) => performance.play(() => tell({ kind: "scene", played: (this.#played += 1) }))));
         return { kind: "played" };
       case "act":
-        for (const performance of this.#performances) performance.act(command.act);
+        await Promise.all(this.#performances.map((performance) => performance.act(command.act)));
         return { kind: "acted" };
       case "await_order":
         return { kind: "order", account: await this.#orderOf(new Set(command.accounts)) };

@@ -74,7 +74,7 @@ export class Performance {
     return play({ server: this.server, trader: this.server.trader(cast.master.account), scenes, offsetsMs, clock: systemClock, onScene });
   }
 
-  act(act: StageAct): void {
+  async act(act: StageAct): Promise<void> {
     const { server } = this;
     const { cast, trading: plan } = this.#data;
     if (plan === undefined) return;

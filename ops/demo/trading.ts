@@ -5,11 +5,13 @@
 //    them are open for longer than a takeover takes.
 // 2. Prices walk, and never so far that a stop or target is hit or a copy slips: what ends a trade is the
 //    trader alone.
-// 3. Told to stop, it closes every other trade and stands still with the rest: there is something to compare.
+// 3. Told to stop, it closes every other trade at its own pace and stands still with the rest: there is something
+//    to compare.
 
 import type { SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
 import type { Position } from "../../protocol/trades.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { volumeFromLots, type Points, type VolumeUnits } from "../../protocol/units.ts";
 import type { BrokerServer } from "../broker/server.ts";
 import type { Trader, TraderOutcome } from "../broker/trader.ts";
@@ -35,7 +37,7 @@ export interface TradingOptions extends TradingPlan {
   readonly random: Random;
 }
 
-const MOST_OPEN = 24;
+const MOST_OPEN = 16;
 /** Every volume can be halved once, on every follower's grid. */
 const LOTS: readonly VolumeUnits[] = ["0.20", "0.40", "0.80"].map(volumeFromLots);
 const WALK_POINTS = 20;
@@ -82,9 +84,14 @@ export class Trading {
   }
 
   /** Invariant 3. */
-  stop(): void {
+  async stop(): Promise<void> {
     this.pause();
-    for (const [index, { ticket }] of this.#options.trader.positions().entries()) if (index % 2 === 0) this.#count(this.#options.trader.close(ticket));
+    const { trader, clock, everyMs } = this.#options;
+    for (const [index, { ticket }] of trader.positions().entries()) {
+      if (index % 2 !== 0) continue;
+      this.#count(trader.close(ticket));
+      await pause(clock, everyMs / 2);
+    }
   }
 
   #after(): Timer {
@@ -121,8 +128,9 @@ export class Trading {
   }
 
   /** Far from the market, and other ones than before. */
-  #stops({ side, openPrice }: Position): { readonly stopLoss: Points; readonly takeProfit: Points } {
-    const away = STOP_POINTS + 10 * Math.floor(this.#options.random.next() * STOP_POINTS);
+  #stops({ side, openPrice, stopLoss }: Position): { readonly stopLoss: Points; readonly takeProfit: Points } {
+    const drawn = STOP_POINTS + 10 * Math.floor(this.#options.random.next() * STOP_POINTS);
+    const away = stopLoss !== null && Math.abs(openPrice - stopLoss) === drawn ? drawn + 10 : drawn;
     const below = (openPrice - away) as Points;
     const above = (openPrice + away) as Points;
     return side === "buy" ? { stopLoss: below, takeProfit: above } : { stopLoss: above, takeProfit: below };
