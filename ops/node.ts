@@ -271,7 +271,7 @@ function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGa
   return (account, permit) => {
     const password = resolveCredentials(account.credentialsRef, options.env);
     // The broker's own record then shows which owner an order came from.
-    const shared = { account, password, client: `${me.node}/${me.boot}#${permit.epoch}`, limits: limits.session, pacer, clock, random, log };
+    const shared = { account, password, client: `${me.node}/${me.boot}#${permit.epoch}`, mayLogIn: () => gate.leftMs() > 0, limits: limits.session, pacer, clock, random, log };
     // A master is only listened to.
     const parallelism = account.role === "master" ? 0 : limits.follower.parallelism;
     const session = account.platform === "mt4" ? new Mt4Session({ ...shared, executor, parallelism }) : new Mt5Session({ ...shared, gate });
