@@ -18,6 +18,7 @@ import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import { opensTrade } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
+import { isOlderThanUs } from "../core/reconcile/rules.ts";
 import { afterChange, concerns, ownEnding, showsEffect } from "../core/settle.ts";
 import { Decisions } from "./decisions.ts";
 import type { FollowerMessage, FollowerOptions } from "./followerTypes.ts";
@@ -198,8 +199,8 @@ export class FollowerActor {
   /** Whether a former owner may have sent the copy of this trade, and it may not have been executed yet. */
   #isFormerOwners(state: LinkCopies, masterTicket: Ticket): boolean {
     const { clock, sinceMs, settledAtMs } = this.#options;
-    const nowMs = clock.monotonicMs();
-    return nowMs < settledAtMs && state.ageMs(state.target(masterTicket), nowMs) > nowMs - sinceMs;
+    const monotonicMs = clock.monotonicMs();
+    return monotonicMs < settledAtMs && isOlderThanUs(state.ageMs(state.target(masterTicket), monotonicMs), { monotonicMs, sinceMs });
   }
 
   /** The barrier has passed: rows tell of trades that we knew nothing of. */

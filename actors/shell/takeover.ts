@@ -154,6 +154,6 @@ export class Takeover {
   #settled(waitedMs: number): void {
     const { ownership, journal, look } = this.#options;
     journal.note(ownership.subject, "settled", { waitedMs: Math.round(waitedMs) });
-    look("settled");
+    look("settle");
   }
 }

@@ -55,6 +55,8 @@ export interface CellOptions {
   readonly wrapDirectory?: (directory: Directory) => Directory;
   readonly wrapRegistry?: (registry: Registry) => Registry;
   readonly wrapProducer?: (producer: Producer) => Producer;
+  /** What it cannot serve goes back; else that is only noted. */
+  readonly givesUp?: boolean;
   /** Accepted and unsettled records of each producer, and events that wait for it. */
   readonly buffered?: number;
 }
@@ -119,9 +121,11 @@ export async function outside(options: CellOptions): Promise<Outside> {
   return { clock, log, storage, master, followers, links, accounts: new Map(accounts.map((entry) => [entry.id, entry])) };
 }
 
-/** The clock of one process: when it dies, none of its timers runs any more. */
+/** The clock of one process: its wall clock is its machine's own, and when it dies, none of its timers runs any more. */
 class ProcessClock implements Clock {
   alive = true;
+  /** From the right time: tests step it. */
+  wallOffsetMs = 0;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -129,7 +133,7 @@ class ProcessClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#clock.wallMs();
+    return this.#clock.wallMs() + this.wallOffsetMs;
   }
 
   monotonicMs(): number {
@@ -163,19 +167,21 @@ export class Node {
   readonly log: MemoryLog;
   readonly givenUp: AccountId[] = [];
   readonly crashes: Error[] = [];
+  /** Stopped, or dead. */
+  ended = false;
   /** What the node thinks of its log. */
   logOk = true;
   readonly #me: Identity;
-  readonly #clock: ProcessClock;
+  readonly clock: ProcessClock;
   /** Every session that is made passes it. */
   onSession: (session: ModelSession) => void = () => undefined;
 
-  constructor(world: Outside, options: CellOptions, boot: string) {
+  constructor(world: Outside, options: CellOptions, boot: string, name = "node1") {
     const { storage } = world;
     const { logger, metrics } = this;
     const { random } = world.clock;
-    const clock = (this.#clock = new ProcessClock(world.clock));
-    const me = (this.#me = { node: nodeId("node1"), boot: bootId(boot) });
+    const clock = (this.clock = new ProcessClock(world.clock));
+    const me = (this.#me = { node: nodeId(name), boot: bootId(boot) });
     this.outside = world;
     this.journal = recordingJournal({ ...me, clock });
     this.log = new MemoryLog({ clock, random, limits: MEMORY_LOG_LIMITS }, world.log.store);
@@ -205,7 +211,10 @@ export class Node {
       masterLimits: { mailboxCapacity: 1_000, heartbeatMs: 5_000, bookDelayMs: 400 },
       noSessionMs: 60_000,
       logOk: () => this.logOk,
-      onGivenUp: (account) => void this.givenUp.push(account),
+      onGivenUp: (account) => {
+        this.givenUp.push(account);
+        if (options.givesUp === true) void this.keeper.giveUp(account);
+      },
       onLetGo: (account) => void this.keeper.handBack(account),
       onUnknown: () => this.watch.ask(),
     });
@@ -241,25 +250,27 @@ export class Node {
     });
   }
 
-  /** Runs until every follower has carried out its first plan. */
-  async start(): Promise<void> {
+  /** Runs until every follower has carried out its first plan, or just until it has tried for its first accounts. */
+  async start(alone = true): Promise<void> {
     const { clock } = this.outside;
     await elapsed(clock, this.reader.start());
     await elapsed(clock, this.writer.start());
     await elapsed(clock, this.watch.start());
     await elapsed(clock, this.keeper.start());
-    await clock.until(() => this.settled);
+    if (alone) await clock.until(() => this.settled);
   }
 
   /** Dies without a word; brokers go on with what they were asked. Its parent process ends the lease. */
   async kill(): Promise<void> {
-    this.#clock.alive = false;
+    this.ended = true;
+    this.clock.alive = false;
     this.log.kill();
     for (const session of this.sessions.values()) void session.close();
     await this.outside.storage.registry.leave(this.#me);
   }
 
   async stop(): Promise<void> {
+    this.ended = true;
     const { clock } = this.outside;
     this.watch.stop();
     await elapsed(clock, this.keeper.drain());

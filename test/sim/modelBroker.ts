@@ -5,7 +5,7 @@
 // 2. Every position and pending remembers the comment it was born with, through MetaTrader 4's new
 //    tickets, which the account itself does not show.
 
-import type { AccountId, Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
+import type { AccountId, Epoch, Magic, SymbolName, Ticket } from "../../protocol/ids.ts";
 import type { Answer, Order } from "../../protocol/orders.ts";
 import type { AccountChange, AccountSnapshot, ClosedPosition, CloseReason, PendingKind, PendingOrder, Platform, Position, Quote, RemovalReason, RemovedPending, Side, SymbolSpec } from "../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits } from "../../protocol/units.ts";
@@ -48,10 +48,14 @@ export class ModelBroker {
   readonly quotes = new Map<SymbolName, Quote>();
   /** Everything that was asked for, in order: what checks read. */
   readonly asked: Asked[] = [];
+  /** The epoch of every call that was made, in order, also of those that were never carried out. */
+  readonly callEpochs: Epoch[] = [];
   /** By current ticket: the comment the trade was opened or placed with. */
   readonly bornAs = new Map<Ticket, string>();
   /** Magic and comment of every trade that was opened or placed while another of the same stood. */
   readonly doubles: string[] = [];
+  /** Nobody gets a connection. */
+  isDown = false;
   /** Why it refuses logins; null: it does not. */
   refusesLogins: string | null = null;
   /** How often a session tried to log in. */

@@ -146,6 +146,7 @@ export class ModelSession implements BrokerSession {
         if (verdict !== "open") return call.settle({ kind: "dropped", cause: "gate", detail: verdict });
         if (fault?.kind === "not_delivered") return answer({ kind: "not_delivered", detail: "by script" });
         call.madeAtMs = clock.monotonicMs();
+        broker.callEpochs.push(permit.epoch);
         this.maxInFlight = Math.max(this.maxInFlight, ++this.inFlight);
         if (fault?.kind === "refuse") {
           return void clock.after(this.#delay(20), () => answer({ kind: "refused", refusal: fault.refusal, code: fault.code ?? 0, text: "by script" }));
@@ -178,8 +179,9 @@ export class ModelSession implements BrokerSession {
   #connect(): void {
     this.#options.clock.after(this.#delay(10), () => {
       if (this.#closed || this.#connected) return;
-      const { broker } = this.#options;
+      const { broker, clock, reconnectMs } = this.#options;
       broker.logins++;
+      if (broker.isDown) return void clock.after(reconnectMs, () => this.#connect());
       if (broker.refusesLogins !== null) return this.#onEvent?.({ kind: "refused", detail: broker.refusesLogins });
       this.#connected = true;
       const snapshot = this.#synced();

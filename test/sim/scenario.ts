@@ -4,16 +4,20 @@
 // 1. The model broker's own log is the judge: never two live copies of one trade, and no order was
 //    handed over while the gate was closed.
 // 2. A node that was stopped leaves no timer behind.
+// 3. No broker is called under a lower epoch of an account after a higher one.
+// 4. No number is given twice within an epoch: neither of a tick nor of a fact.
 
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import type { Link } from "../../protocol/accounts.ts";
+import { decode, PAIR_EVENT, TICK } from "../../protocol/codec.ts";
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
 import { tagComment } from "../../protocol/tags.ts";
+import { topicName, type Topic } from "../../protocol/topics.ts";
 import type { PendingOrder, Position } from "../../protocol/trades.ts";
-import { EURUSD, lots, MASTER, Node, outside, type CellOptions, type Outside } from "./cell.ts";
+import { CELL, EURUSD, lots, MASTER, Node, outside, type CellOptions, type Outside } from "./cell.ts";
 import type { Asked, ModelBroker } from "./modelBroker.ts";
 import type { ModelSession } from "./modelSession.ts";
 import type { FakeScheduler } from "./scheduler.ts";
@@ -75,6 +79,14 @@ export class Scene {
     return node;
   }
 
+  /** Another node beside those that live. */
+  async join(name: string): Promise<Node> {
+    const node = new Node(this.outside, this.options, `boot${this.nodes.length + 1}`, name);
+    this.nodes.push(node);
+    await node.start(false);
+    return node;
+  }
+
   /** A master's market buy of `volume` lots, unless said otherwise. */
   open(volume = 1, more: Partial<Parameters<ModelBroker["open"]>[0]> = {}): Position {
     return this.master.open({ symbol: EURUSD, side: "buy", volume: lots(volume), ...more });
@@ -126,12 +138,24 @@ async function run(options: CellOptions, body: (scene: Scene) => Promise<void>, 
   const scene = new Scene(await outside(options), options);
   await scene.boot();
   await body(scene);
-  await scene.node.stop();
+  for (const node of scene.nodes) if (!node.ended) await node.stop();
   await scene.clock.advance(360_000); // a process that died has timers that no longer do anything
   assert.equal(scene.clock.pending, 0, "timers are left behind"); // 2
   for (const node of scene.nodes) {
     assert.deepEqual(node.crashes, []);
     for (const { handed } of node.allSessions) assert.deepEqual(handed.filter(({ verdict }) => verdict !== "open"), []); // 1
   }
+  for (const { callEpochs } of scene.outside.followers) assert.deepEqual(callEpochs, [...callEpochs].sort((a, b) => a - b), "called out of order"); // 3
+  assert.deepEqual(repeatedNumbers(scene.outside), []); // 4
   if (!doublesHappen) for (const follower of scene.outside.followers) assert.deepEqual(follower.doubles, []); // 1
+}
+
+/** Every version that stands twice in the log, as `account epoch/number`. */
+function repeatedNumbers({ log }: Outside): string[] {
+  const records = (topic: Topic) => log.store.partitionsOf(topicName(CELL, topic)).flatMap((partition) => partition.read(partition.start, Infinity, Infinity));
+  const ticks = records("master-ticks").flatMap(({ value }) => (value === null ? [] : [decode(TICK, value)])).filter(({ body }) => body.kind !== "alive");
+  const facts = records("pair-events").flatMap(({ value }) => (value === null ? [] : [decode(PAIR_EVENT, value)]));
+  const versions = [...ticks.map(({ master, epoch, seq }) => `${master} ${epoch}/${seq}`), ...facts.map(({ follower, epoch, n }) => `${follower} ${epoch}/${n}`)];
+  const seen = new Set<string>();
+  return versions.filter((version) => seen.size === seen.add(version).size);
 }

@@ -45,10 +45,13 @@ export function noCopyYet(input: PlanInput, { target }: Trade): readonly Action[
   return waits ? [{ kind: "again", atMs: input.settledAtMs }] : follow(input, target, null);
 }
 
-/** The master opened it before this ownership began: a former owner may have sent its copy. */
-function wasBeforeUs({ masterNowMs, monotonicMs, sinceMs }: PlanInput, target: Target): boolean {
-  return target.kind !== "gone" && masterNowMs !== null && masterNowMs - openedAtMs(target) > monotonicMs - sinceMs;
-}
+const wasBeforeUs = (input: PlanInput, target: Target): boolean => target.kind !== "gone" && input.masterNowMs !== null && isOlderThanUs(input.masterNowMs - openedAtMs(target), input);
+
+/** Whether the master opened a trade of this age before this ownership began, as far as clocks can tell: a former owner may have sent its copy. */
+export const isOlderThanUs = (ageMs: number, { monotonicMs, sinceMs }: Pick<PlanInput, "monotonicMs" | "sinceMs">): boolean => ageMs > monotonicMs - sinceMs - LATE_READING_MS;
+
+/** The master's clock is known from what the log brought: every age is too low by the time that took. */
+const LATE_READING_MS = 250;
 
 /** Known, but neither open nor in the history. */
 export function absentCopy(input: PlanInput, { target }: Trade, known: KnownPair): readonly Action[] {

@@ -228,6 +228,15 @@ for (const platform of ["mt4", "mt5"] as const) {
       assert.deepEqual([...new Set(broker.clients)], [null]);
     });
 
+    test("says that it waits while others log in, and no longer once its turn has come", async () => {
+      let turn: number | null = null;
+      const { session, kinds } = start({ pacer: { reserve: () => turn } });
+      assert.ok(session.waitsForTurn, "too many wait at this broker");
+      turn = 10;
+      await until("it is up", () => kinds().includes("connected"));
+      assert.ok(!session.waitsForTurn);
+    });
+
     test("tells a refused login once, with the broker's reason, and does not repeat it", async () => {
       const { events, log } = start({ password: "wrong" });
       await until("it was told", () => events.length > 0);
