@@ -1,6 +1,7 @@
 // Owns what the log's contract suite needs of a log under test, and the small tools its cases use.
 // Names are unique per case, so that cases may share one real log.
 
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { TestContext } from "node:test";
 import type { Batch, ConsumeOptions, EventLog, LogRecord, OutgoingRecord, Position, Subscription } from "../../protocol/ports/log.ts";
@@ -143,7 +144,7 @@ export class LogCase {
     const untilMs = performance.now() + this.#patienceMs;
     while (!(await condition())) {
       if (this.#failure !== null) throw this.#failure;
-      if (performance.now() > untilMs) throw new Error(`not within ${this.#patienceMs} ms: ${what}`);
+      if (performance.now() > untilMs) assert.fail(`not within ${this.#patienceMs} ms: ${what}`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }

@@ -5,6 +5,7 @@
 //    file that is run alone starts the embedded one in a temporary folder and takes it away again.
 // 2. A test's database is dropped after the test, a file's after all of them, whoever is still connected.
 
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -80,7 +81,7 @@ const PATIENCE_MS = 15_000;
 export async function eventually(text: string, condition: () => Promise<boolean>): Promise<void> {
   const endMs = systemClock.monotonicMs() + PATIENCE_MS;
   while (!(await condition())) {
-    if (systemClock.monotonicMs() > endMs) throw new Error(`waited ${PATIENCE_MS} ms in vain until ${text}`);
+    if (systemClock.monotonicMs() > endMs) assert.fail(`waited ${PATIENCE_MS} ms in vain until ${text}`);
     await new Promise((resolve) => systemClock.after(5, () => resolve(null)));
   }
 }

@@ -1,7 +1,7 @@
 // Owns the tests of the gate in shared memory.
 
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import type { Moment } from "../../../actors/core/leaseDeadline.ts";
 import { SharedGate } from "../../../actors/executor/sharedGate.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
@@ -112,6 +112,79 @@ describe("the gate", () => {
     const { gate } = lifted();
     gate.trip();
     assert.equal(gate.extend({ monotonicMs: 9_000, wallMs: 5_009_000 }), false);
+    assert.equal(gate.check(PERMIT), "closed");
+  });
+});
+
+describe("what is known of the gate", () => {
+  test("what is left is what the clock that comes first leaves; nothing is while it is closed", () => {
+    const { gate, time } = lifted();
+    time.monotonic = 400;
+    assert.equal(gate.leftMs(), 600);
+    time.wall = 5_000_700;
+    assert.equal(gate.leftMs(), 300);
+    time.wall = 5_003_000;
+    assert.equal(gate.leftMs(), 0);
+    time.wall = 5_000_000;
+    assert.equal(gate.leftMs(), 600);
+    gate.trip();
+    assert.equal(gate.leftMs(), 0);
+  });
+
+  test("it is still as it was seen only while it is open, in time, and was open without a break", () => {
+    const { gate, time } = lifted();
+    const seen = gate.state();
+    assert.equal(gate.isStill(seen), true);
+    time.wall = 5_001_000;
+    assert.equal(gate.isStill(seen), false, "out of time");
+    time.wall = 5_000_000;
+    gate.trip();
+    assert.equal(gate.isStill(gate.state()), false, "closed");
+    assert.ok(gate.lift(gate.state(), IN_A_SECOND));
+    assert.equal(gate.isStill(seen), false, "opened again since");
+  });
+
+  test("a deadline between two readings of a clock comes early, never late", () => {
+    const { gate, time } = gateAt();
+    assert.ok(gate.lift(gate.state(), { monotonicMs: 1_000.0000005, wallMs: 6_000_000 }));
+    time.monotonic = 1_000;
+    assert.equal(gate.check(PERMIT), "clock");
+    assert.ok(gate.lift(gate.state(), { monotonicMs: 2_000, wallMs: 5_001_000.5 }));
+    time.wall = 5_001_000;
+    assert.equal(gate.check(PERMIT), "clock");
+  });
+
+  test("a lift on a fence that is open is none, and gives no more time", () => {
+    const { gate, time } = lifted();
+    assert.equal(gate.lift(gate.state(), { monotonicMs: 9_000, wallMs: 5_009_000 }), false);
+    assert.equal(gate.check(PERMIT), "open");
+    time.monotonic = 1_000;
+    assert.equal(gate.check(PERMIT), "clock");
+  });
+});
+
+describe("another thread at the same time", () => {
+  /** Another thread trips the gate while this one writes a deadline. */
+  function trippedMeanwhile(t: TestContext, gate: SharedGate): void {
+    const other = SharedGate.attach(gate.buffer, { monotonicMs: () => 0, wallMs: () => 0 });
+    const write = t.mock.method(Atomics, "store", (cells: BigInt64Array, index: number, value: bigint) => {
+      write.mock.restore();
+      other.trip();
+      return Atomics.store(cells, index, value);
+    });
+  }
+
+  test("a trip while a lift writes its deadline: the lift opens nothing, and says so", (t) => {
+    const { gate } = gateAt();
+    trippedMeanwhile(t, gate);
+    assert.equal(gate.lift(gate.state(), IN_A_SECOND), false);
+    assert.equal(gate.check(PERMIT), "closed");
+  });
+
+  test("a trip while an extension writes its deadline: it does not hold, and says so", (t) => {
+    const { gate } = lifted();
+    trippedMeanwhile(t, gate);
+    assert.equal(gate.extend({ monotonicMs: 2_000, wallMs: 5_002_000 }), false);
     assert.equal(gate.check(PERMIT), "closed");
   });
 });
