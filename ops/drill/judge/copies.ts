@@ -18,7 +18,10 @@ function copiesByTag({ history, case: { link } }: FollowerEvidence): Map<number,
   for (const trade of history.trades) {
     const { magic, comment } = openedAs(history, trade); // 1
     const tag = taggedTicket(comment);
-    if (magic === link.magic && tag !== null) byTag.set(tag, [...(byTag.get(tag) ?? []), trade]);
+    if (magic !== link.magic || tag === null) continue;
+    const copies = byTag.get(tag);
+    if (copies === undefined) byTag.set(tag, [trade]);
+    else copies.push(trade);
   }
   return byTag;
 }

@@ -11,9 +11,10 @@ import type { BrokerLogEntry } from "../../broker/log.ts";
 import { followerCases, type Copy, type FollowerCase } from "../../demo/check/cases.ts";
 import type { Violation } from "../../demo/check/checkDemo.ts";
 import { foldLog, type Histories } from "../../demo/check/histories.ts";
-import { firstTicketOf, type AccountHistory, type Request, type Trade } from "../../demo/check/history.ts";
+import { beginOf, endOf, firstTicketOf, type AccountHistory, type Request, type Trade } from "../../demo/check/history.ts";
 import { clientOf } from "../../demo/check/owners.ts";
 import { taggedTicket } from "../../demo/check/names.ts";
+import type { Moment } from "../../demo/check/periods.ts";
 import type { DrillRecord, DrillTroupe, StruckNode } from "../record.ts";
 import { isSame, Leases, type Owner } from "./leases.ts";
 import { Tenures } from "./tenures.ts";
@@ -152,6 +153,13 @@ function subjectOf(order: Order): string {
     default:
       return unreachable(order);
   }
+}
+
+/** Everything that happened to a trade, in order. */
+export function stepsOf(trade: Trade): Moment[] {
+  const { pending, position } = trade;
+  const all = [beginOf(trade), ...(pending?.terms ?? []), ...(position === null ? [] : [position.opened, ...position.volumes, ...position.levels]), endOf(trade)];
+  return all.filter((step) => step !== null).sort((a, b) => a.n - b.n);
 }
 
 export const tradeName = (trade: Trade): string => `ticket ${firstTicketOf(trade)}`;

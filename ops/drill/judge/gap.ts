@@ -9,16 +9,18 @@
 
 import type { Copy } from "../../demo/check/cases.ts";
 import type { Violation } from "../../demo/check/checkDemo.ts";
-import { beginOf, endOf, type Trade } from "../../demo/check/history.ts";
+import { beginOf, type Trade } from "../../demo/check/history.ts";
 import type { Moment } from "../../demo/check/periods.ts";
 import { arithmeticMs } from "./arithmetic.ts";
-import { copyOf, notJudged, violation, wallMs, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
+import { copyOf, notJudged, stepsOf, violation, wallMs, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
 import { isFollowerStruck, struckAccounts } from "./struck.ts";
 import { takeoverOf, type Takeover } from "./takeover.ts";
 import { demandsOf } from "./untouched.ts";
 
 /** What may come on top of the arithmetic. */
 const ALLOWED_MS = 1_000;
+/** What its master held for less may have been gone before it was copied. */
+const BRIEF_MS = 300;
 
 export interface Gaps {
   /** The longest one, and the arithmetic of the same follower; null: none was to be measured, or could be. */
@@ -91,7 +93,7 @@ function arithmeticOf(evidence: Evidence, follower: FollowerEvidence, takeovers:
   });
 }
 
-const demandTimes = (evidence: Evidence, { case: { copies } }: FollowerEvidence): number[] => [...copies.values()].flatMap(demandsOf).map(({ at }) => wallMs(evidence, at.atMs)).sort((a, b) => a - b);
+const demandTimes = (evidence: Evidence, { case: { copies } }: FollowerEvidence): number[] => [...copies.values()].flatMap((copy) => demandsOf(copy, BRIEF_MS)).map(({ at }) => wallMs(evidence, at.atMs)).sort((a, b) => a - b);
 
 const hadDemand = (evidence: Evidence, follower: FollowerEvidence, afterMs: number): boolean => demandTimes(evidence, follower).some((atMs) => atMs > afterMs && atMs < evidence.record.endAtMs);
 
@@ -106,13 +108,6 @@ function answeredMs(evidence: Evidence, follower: FollowerEvidence, { n, order }
 
 /** When there was something to be copied. */
 const copyableFrom = ({ master, follower }: Copy): Moment | null => (follower.link.settings.copyPendings || master.pending === null ? beginOf(master) : (master.position?.opened ?? null));
-
-/** Everything that happened to a trade, in order. */
-function stepsOf(trade: Trade): Moment[] {
-  const { pending, position } = trade;
-  const all = [beginOf(trade), ...(pending?.terms ?? []), ...(position === null ? [] : [position.opened, ...position.volumes, ...position.levels]), endOf(trade)];
-  return all.filter((step) => step !== null).sort((a, b) => a.n - b.n);
-}
 
 /** How long each trade waited that a new owner opened although it was begun before the takeover. */
 function lateOpens(evidence: Evidence, follower: FollowerEvidence, takeovers: readonly (Takeover | null)[]): number[] {

@@ -11,7 +11,9 @@ import type { Violation } from "../../demo/check/checkDemo.ts";
 import type { Copy } from "../../demo/check/cases.ts";
 import { firstTicketOf, type Request, type Trade } from "../../demo/check/history.ts";
 import type { BrokerLogEntry } from "../../broker/log.ts";
+import type { LinkId, Ticket } from "../../../protocol/ids.ts";
 import type { PairEvent } from "../../../protocol/pairs.ts";
+import type { DrillRecord } from "../record.ts";
 import { copyOf, isStruck, notJudged, violation, wallMs, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
 
 /** Between the clocks of a broker and a node on one machine. */
@@ -34,11 +36,10 @@ interface Missing {
 export function lostOf(evidence: Evidence): Lost {
   const { record } = evidence;
   const limitMs = record.expects.lostOldestMs;
-  const told = new Map<string, Told[]>();
-  for (const { event } of record.said) if (event.kind === "pair") told.set(event.follower, [...(told.get(event.follower) ?? []), event]);
+  const told = toldOf(record);
   const executed = new Set(evidence.troupes.flatMap(({ troupe: { cast, log } }) => executedBy(log).map((n) => `${cast.master.account} ${n}`)));
   const sent = evidence.followers.flatMap((follower) => follower.orders.filter((order) => isBefore(evidence, follower, order) && executed.has(`${follower.master} ${order.n}`)).map((order) => ({ follower, order })));
-  const missing = sent.flatMap(({ follower, order }) => missingOf(evidence, follower, order, told.get(follower.id) ?? []) ?? []);
+  const missing = sent.flatMap(({ follower, order }) => missingOf(evidence, follower, order, told) ?? []);
   const oldestMs = Math.round(Math.max(0, ...missing.map(({ ageMs }) => ageMs)));
   const violations =
     limitMs === null
@@ -53,6 +54,21 @@ export function lostOf(evidence: Evidence): Lost {
   return { events: missing.length, oldestMs, adoptedByTag: missing.filter(({ isAdopted }) => isAdopted).length, violations };
 }
 
+const tradeOn = (link: LinkId, masterTicket: Ticket): string => `${link}/${masterTicket}`;
+
+/** By the trade they are about, in order. */
+function toldOf({ said }: DrillRecord): ReadonlyMap<string, readonly Told[]> {
+  const told = new Map<string, Told[]>();
+  for (const { event } of said) {
+    if (event.kind !== "pair") continue;
+    const key = tradeOn(event.pair.link, event.pair.masterTicket);
+    const ofTrade = told.get(key);
+    if (ofTrade === undefined) told.set(key, [event]);
+    else ofTrade.push(event);
+  }
+  return told;
+}
+
 /** The requests that brought something about. */
 function executedBy(log: readonly BrokerLogEntry[]): number[] {
   return log.flatMap((entry) => ("causeN" in entry && entry.causeN !== null ? [entry.causeN] : []));
@@ -63,12 +79,12 @@ function isBefore({ record, tenures }: Evidence, { id }: FollowerEvidence, { atM
   return sender !== null && isStruck(record, sender) && atMs >= record.fromMs && atMs < record.endAtMs && sender.epoch === tenures.at(id, record.faultAtMs)?.epoch;
 }
 
-function missingOf(evidence: Evidence, follower: FollowerEvidence, order: SentOrder, told: readonly Told[]): Missing | null {
+function missingOf(evidence: Evidence, follower: FollowerEvidence, order: SentOrder, told: ReadonlyMap<string, readonly Told[]>): Missing | null {
   const { faultAtMs } = evidence.record;
   const copy = copyOf(follower, order.n);
   const request = follower.history.requests.get(order.n);
   if (copy === null || request === undefined) return null;
-  const ofPair = told.filter(({ pair }) => pair.link === follower.case.link.id && pair.masterTicket === firstTicketOf(copy.master));
+  const ofPair = told.get(tradeOn(follower.case.link.id, firstTicketOf(copy.master))) ?? [];
   const ofEpoch = ofPair.filter(({ epoch }) => epoch === order.sender?.epoch);
   const opened = openedBy(copy, order.n);
   const isTold = ofEpoch.some(({ pair }) => (opened === null ? pair.status !== "Sending" && pair.changedAtMs >= order.atMs - CLOCKS_MS : names(pair, opened))); // 1

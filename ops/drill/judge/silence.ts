@@ -3,19 +3,18 @@
 //
 // 1. The deadline is `sent + ttl - margin` of the last renewal whose answer counted. The rows know renewals, not answers: one
 //    whose answer was cut off is in them too. So the deadline lies between that of the last renewal that was surely answered,
-//    REPLY_MS before the fault, and that of the last renewal that was made; the node has to go on until the first and
+//    REPLY_MS before the fault, and that of the last one that was made by then or was under way; the node has to go on until the first and
 //    to stop by the second. As a rule they are one.
 // 2. A renewal is sent a little before the row has it: that is for the node, and far less than ARRIVAL_MS.
 // 3. Whoever is fenced sends nothing under the epochs it had, ever: a lift acquires each account anew.
 // 4. A second in which the masters gave its accounts nothing to do proves nothing.
 
 import type { Violation } from "../../demo/check/checkDemo.ts";
-import { beginOf, endOf } from "../../demo/check/history.ts";
 import type { DrillRecord } from "../record.ts";
-import { ARRIVAL_MS, asOwner, isSender, isStruck, notJudged, orderText, violation, wallMs, whenText, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
-import { ownerText, type Leases, type Owner } from "./leases.ts";
+import { ARRIVAL_MS, asOwner, isSender, notJudged, orderText, stepsOf, violation, wallMs, whenText, type Evidence, type FollowerEvidence, type SentOrder } from "./evidence.ts";
+import { isSame, ownerText, type Leases, type Owner } from "./leases.ts";
 
-/** A renewal this old had its answer, or the proxy cut it in time. */
+/** A renewal that is so much older than the fault had its answer; one that was under way then was made within it. */
 const REPLY_MS = 250;
 const SECOND_MS = 1_000;
 
@@ -35,7 +34,7 @@ function afterSilence(evidence: Evidence, owner: Owner, from: "fault" | "heal"):
   const rule = from === "fault" ? "order-after-fault" : "order-after-thaw";
   const heldUntilMs = from === "fault" ? record.faultAtMs : record.healAtMs;
   if (heldUntilMs === null) return [notJudged(rule, "the fault was never healed")];
-  const lastMs = leases.renewalsOf(owner).findLast(({ atMs }) => atMs < heldUntilMs)?.untilMs;
+  const lastMs = leases.renewalsOf(owner).findLast(({ atMs }) => atMs <= record.faultAtMs + REPLY_MS)?.untilMs;
   if (lastMs === undefined) return [notJudged(rule, `no lease of ${ownerText(owner)} was seen`)];
   if (from === "heal" && lastMs > heldUntilMs) return [notJudged(rule, `${ownerText(owner)} was let go on ${whenText(record, heldUntilMs)}, before its lease had run out`)];
   const silentMs = from === "fault" ? record.faultAtMs + ARRIVAL_MS : heldUntilMs;
@@ -58,10 +57,10 @@ export interface Deadline {
 }
 
 /** Of a boot that was cut off at the fault; null where it had no lease. */
-export function deadlineOf(leases: Leases, { faultAtMs, healAtMs, endAtMs, lease }: DrillRecord, owner: Owner): Deadline | null {
+export function deadlineOf(leases: Leases, { faultAtMs, lease }: DrillRecord, owner: Owner): Deadline | null {
   const renewals = leases.renewalsOf(owner);
   const sure = renewals.findLast(({ atMs }) => atMs <= faultAtMs - REPLY_MS);
-  const last = renewals.findLast(({ atMs }) => atMs <= (healAtMs ?? endAtMs));
+  const last = renewals.findLast(({ atMs }) => atMs <= faultAtMs + REPLY_MS);
   if (sure === undefined || last === undefined) return null;
   return { earliestMs: sure.untilMs - lease.marginMs, latestMs: last.untilMs - lease.marginMs };
 }
@@ -92,13 +91,10 @@ function silentSeconds(evidence: Evidence, owner: Owner, deadlineMs: number, sen
   });
 }
 
-/** Whether a master of an account of this boot opened or ended a trade. */
+/** Whether a master of an account of this boot did anything. */
 function hadWork(evidence: Evidence, owner: Owner, fromMs: number, toMs: number): boolean {
   const { record, tenures } = evidence;
-  const isIn = (brokerMs: number | undefined): boolean => brokerMs !== undefined && wallMs(evidence, brokerMs) >= fromMs && wallMs(evidence, brokerMs) < toMs;
-  const isIts = ({ id }: FollowerEvidence): boolean => {
-    const tenure = tenures.at(id, record.faultAtMs);
-    return isStruck(record, tenure?.owner ?? null) && tenure?.owner?.boot === owner.boot;
-  };
-  return evidence.followers.filter(isIts).some((follower) => [...follower.case.copies.values()].some(({ master }) => isIn(beginOf(master).atMs) || isIn(endOf(master)?.atMs)));
+  const isIn = (brokerMs: number): boolean => wallMs(evidence, brokerMs) >= fromMs && wallMs(evidence, brokerMs) < toMs;
+  const isIts = ({ id }: FollowerEvidence): boolean => isSame(tenures.at(id, record.faultAtMs)?.owner ?? null, owner);
+  return evidence.followers.filter(isIts).some((follower) => [...follower.case.copies.values()].some(({ master }) => stepsOf(master).some(({ atMs }) => isIn(atMs))));
 }

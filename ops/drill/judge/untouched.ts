@@ -47,7 +47,7 @@ function judge(evidence: Evidence, follower: FollowerEvidence): Judged {
   const failed = (what: string): Violation => violation("untouched-failed", id, what);
   const requests = [...follower.history.requests.values()].filter(({ by, atMs }) => by.kind === "connection" && isIn(atMs));
   const unanswered = requests.filter(({ answer }) => answer === null || answer.notSent !== null).map(({ n, atMs }) => failed(`entry ${n} ${whenText(record, wallMs(evidence, atMs))} had no answer`));
-  const demands = [...follower.case.copies.values()].flatMap(demandsOf).filter(({ at }) => isIn(at.atMs));
+  const demands = [...follower.case.copies.values()].flatMap((copy) => demandsOf(copy, GRACE_MS)).filter(({ at }) => isIn(at.atMs));
   const late = demands.flatMap(({ at, what, isMet }) => (isMet ? [] : [failed(`${what} ${whenText(record, wallMs(evidence, at.atMs))}, and it was not followed within ${GRACE_MS} ms`)]));
   const lost = [own, its].flatMap((stay) => (stay?.fault === null || stay === undefined ? [] : [failed(stay.fault)]));
   return { orders: requests.length, demands: demands.length, violations: [...lost, ...unanswered, ...late] };
@@ -78,13 +78,13 @@ export interface Demand {
   readonly isMet: boolean;
 }
 
-/** What a master's trade asks of a follower: to open a copy, and to end the one that stands. */
-export const demandsOf = (copy: Copy): Demand[] => [openingDemand(copy), endingDemand(copy)].filter((demand) => demand !== null);
+/** What a master's trade asks of a follower: to open a copy, unless it was held more briefly, and to end the one that stands. */
+export const demandsOf = (copy: Copy, brieflyMs: number): Demand[] => [openingDemand(copy, brieflyMs), endingDemand(copy)].filter((demand) => demand !== null);
 
-function openingDemand({ master, follower, symbol, requests, rows }: Copy): Demand | null {
+function openingDemand({ master, follower, symbol, requests, rows }: Copy, brieflyMs: number): Demand | null {
   if (symbol === null) return null;
   const at = follower.link.settings.copyPendings || master.pending === null ? beginOf(master) : (master.position?.opened ?? null);
-  const isOver = (end: Caused | null): boolean => end !== null && at !== null && end.atMs <= at.atMs + GRACE_MS;
+  const isOver = (end: Caused | null): boolean => end !== null && at !== null && end.atMs <= at.atMs + brieflyMs;
   if (at === null || isSkipped(master, rows) || isOver(endOf(master))) return null; // 3
   const isMet = requests.some(({ order, atMs }) => (order.kind === "open" || order.kind === "place") && atMs >= at.atMs && atMs <= at.atMs + GRACE_MS);
   return { at, what: `the master had ${tradeName(master)}`, isMet };

@@ -1,0 +1,61 @@
+// Owns the tests of whole reports: drills that went as they should are right, and their numbers are those that happened.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { judge } from "../../../../ops/drill/judge/judge.ts";
+import { cut, down, frozen, killed } from "./drills.ts";
+import { rulesOf, SETTLE_MS, N1, type DrillStage } from "./drillStage.ts";
+
+describe("a drill that went as it should", () => {
+  for (const [what, record] of [
+    ["a process that is killed", killed()],
+    ["a node that stood still", frozen()],
+    ["a node that is cut off from the database", cut()],
+    ["a database that is away from all", down()],
+  ] as const) {
+    test(`${what}: right`, () => assert.deepEqual(judge(record).violations, []));
+  }
+});
+
+describe("the numbers of a report", () => {
+  const report = judge(killed({ within: (stage) => void stage.open({ keep: true }) }));
+
+  test("the gap, and its arithmetic: claim poll, session and reconcile, and the next tick", () => {
+    // Claimed 440 ms after the fault, seen 60 ms later; ready 40 ms after that; the master's next tick is 100 ms away.
+    assert.deepEqual(report.gapMs, { measured: 640, arithmetic: 500 + 40 + 100 });
+  });
+  test("a trade of the gap is opened late, when the former owner's orders have settled", () => assert.equal(report.lateOpenMs, 400 + 100 + SETTLE_MS));
+  test("followers that were left alone, and their orders since", () => {
+    assert.equal(report.untouched.followers, 1);
+    assert.ok(report.untouched.orders > 50);
+    assert.equal(report.untouched.failed, 0);
+  });
+  test("of a cut: it is the lease that was left, and claim poll, session, next tick", () => {
+    const { measured, arithmetic } = judge(cut()).gapMs;
+    assert.ok(measured !== null && arithmetic !== null && measured <= arithmetic + 1_000 && measured > 12_000, `${measured} ${arithmetic}`);
+  });
+  test("where no gap is to be measured there is none", () => assert.deepEqual(judge(killed({ expects: { gap: false } })).gapMs, { measured: null, arithmetic: null }));
+  test("units that were dropped at a gate: entries without a count are one", () => {
+    const dropped = (stage: DrillStage): void => {
+      stage.tell(N1, "dropped");
+      stage.tell(N1, "dropped", null, null, { count: 3 });
+    };
+    assert.equal(judge(killed({ within: dropped })).dropped, 4);
+  });
+  test("times of the timeline are from the fault", () => assert.deepEqual(judge(killed({ within: (stage) => stage.tell(N1, "renewed") })).timeline.filter(({ event }) => event === "renewed").map(({ atMs }) => atMs), [40]));
+});
+
+describe("records of several faults", () => {
+  const wrong = (more: Parameters<typeof killed>[0] = {}) => killed({ after: (stage) => void stage.ask("f1" as never, N1, 1, stage.openOrder("f1" as never, stage.open())), ...more });
+  const { faultAtMs, endAtMs } = killed();
+
+  test("what lies after a record is not its", () => assert.deepEqual(rulesOf(wrong({ more: { rounds: 2, endAtMs: faultAtMs + 4_000 } })), []));
+  test("what lies before it neither", () => assert.equal(rulesOf(wrong({ more: { fromMs: endAtMs } })).some((rule) => rule.startsWith("order-outside-lease")), false));
+  test("the last has what is left, and the end", () => assert.equal(rulesOf(wrong({ more: { endAtMs: faultAtMs + 4_000 } })).some((rule) => rule.startsWith("order-outside-lease")), true));
+});
+
+test("a record of nothing is not right: each rule says that it cannot be judged", () => {
+  const { violations, verdict } = judge(killed({ more: { leases: [], owners: [], said: [] } }));
+  assert.equal(verdict, "failed");
+  assert.deepEqual([...new Set(violations.filter(({ rule }) => rule === "not-judged").map(({ detail }) => detail.split(":")[0]))].sort(), ["gap", "lost", "order-after-fault", "order-outside-lease", "not-moved", "unowned", "untouched-failed"].sort());
+});
