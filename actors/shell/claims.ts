@@ -112,10 +112,8 @@ export class Claims {
         this.#noteReturn(account);
         journal.note({ account, epoch }, "claimed", { settleLeftMs: Math.round(settleLeftMs) });
         return onAcquired(owned, taken.slot);
-      case "old":
+      case "known":
         return;
-      case "over":
-        return this.release(owned); // (4) its release was lost
       case "full":
         logger.error({ account }, "no gate slot left: given back, for another process to trade");
         this.#avoid(account);

@@ -145,7 +145,7 @@ export class Confirmations {
     const before = this.#held.get(account)?.epoch ?? null;
     const isConfirmed = this.#held.confirm({ account, epoch });
     if (isConfirmed) this.#options.journal.note({ account, epoch }, "confirmed", { from: before });
-    if (before === null) this.#claims.release({ account, epoch });
+    else this.#claims.release({ account, epoch });
     return isConfirmed;
   }
 

@@ -18,8 +18,8 @@ export interface Holding {
   readonly confirmed: boolean;
 }
 
-/** `old`: it is held at this epoch or a newer one; `over`: it was given back; `full`: the gate has no slot left for it. */
-export type Taken = { readonly kind: "taken"; readonly slot: number } | { readonly kind: "old" | "over" | "full" };
+/** `known`: it is held already; `full`: the gate has no slot left for it. */
+export type Taken = { readonly kind: "taken"; readonly slot: number } | { readonly kind: "known" | "full" };
 
 interface Entry extends Holding {
   epoch: Epoch;
@@ -63,8 +63,7 @@ export class HeldAccounts {
 
   /** A claim's or take's answer for an account that was not held. */
   take({ account, epoch }: HeldAccount): Taken {
-    if (this.#held.has(account)) return { kind: "old" };
-    if (this.isOver({ account, epoch })) return { kind: "over" };
+    if (this.#held.has(account)) return { kind: "known" };
     const slot = this.#slots.get(account) ?? this.#slots.size; // (1)
     if (slot >= this.#gate.slots) return { kind: "full" };
     this.#slots.set(account, slot);
@@ -73,10 +72,10 @@ export class HeldAccounts {
     return { kind: "taken", slot };
   }
 
-  /** A take's answer for one that is held: it goes on at the new epoch. False: it is known at a newer one. */
+  /** A take's answer for one that is held: it goes on at the new epoch. False: it is held no more. */
   confirm({ account, epoch }: HeldAccount): boolean {
     const entry = this.#held.get(account);
-    if (entry === undefined || epoch < entry.epoch) return false;
+    if (entry === undefined) return false;
     entry.epoch = epoch;
     entry.confirmed = true;
     this.#gate.setEpoch(entry.slot, epoch);

@@ -62,6 +62,15 @@ test("row 17: the deadline counts from before the renewal was sent: a late reply
   assert.ok(!run.gate.lifted);
 });
 
+test("row 17: so it does when an open gate is kept open", async () => {
+  const run = keeping();
+  await elapsed(run.clock, run.keeper.start());
+  run.registry.answerAfterMs = STEADY.queryTimeoutMs - 10; // sent at 5 s
+  await run.clock.advance(STEADY.renewMs + STEADY.queryTimeoutMs - 5);
+  run.registry.answerAfterMs = 1e9;
+  assert.equal(run.gate.leftMs(), STEADY.renewMs + REACH_MS - run.clock.monotonicMs());
+});
+
 test("row 20: a renewal is given up at the deadline at the latest, however long a query may take; what it says later counts for nothing", async () => {
   const run = keeping({ profile: { ...STEADY, queryTimeoutMs: 1e9 } });
   await elapsed(run.clock, run.keeper.start());

@@ -3,14 +3,19 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FAST, STEADY } from "../../../actors/core/leaseProfile.ts";
+import { FAST, STEADY, type LeaseProfile } from "../../../actors/core/leaseProfile.ts";
 import { accountId, type Epoch } from "../../../protocol/ids.ts";
 import { elapsed } from "../../sim/cell.ts";
 import { held, keeping, owned, REACH_MS } from "./keeperFixture.ts";
 
 /** A keeper that holds these accounts, whose gate has closed because the database was away. */
-async function fenced(...names: readonly string[]) {
-  const run = keeping();
+const fenced = (...names: readonly string[]): Promise<ReturnType<typeof keeping>> => fencedWith(STEADY, names);
+
+/** Answers may take longer than it is from one renewal to the next. */
+const PATIENT: LeaseProfile = { ...STEADY, queryTimeoutMs: 8_000 };
+
+async function fencedWith(profile: LeaseProfile, names: readonly string[]): Promise<ReturnType<typeof keeping>> {
+  const run = keeping({ profile, capacity: Math.max(4, names.length) });
   run.registry.free = names.map((name) => held(name, 1));
   await elapsed(run.clock, run.keeper.start());
   run.registry.down = true;
@@ -174,6 +179,28 @@ test("a round that takes longer than one renewal's window goes on under the next
   assert.deepEqual(run.notes.of("lifted").map(({ accounts, alone }) => [accounts, alone]), [[0, 0], [1_000, 0]]);
 });
 
+test("a round whose window has passed is lent nothing, though the lease is said to be live: it may have lapsed and been revived since", async () => {
+  const names = Array.from({ length: 101 }, (_, index) => `a${index}`);
+  const run = await fencedWith(PATIENT, names);
+  const take = run.registry.take.bind(run.registry);
+  let answerLate: () => void = () => undefined;
+  run.registry.take = (me, accounts, terms) => {
+    if (accounts.length > 1) return take(me, accounts, terms);
+    run.registry.take = take;
+    return new Promise((resolve) => (answerLate = () => resolve([owned("a100", 2)])));
+  };
+  await run.clock.until(() => run.registry.owned.some(({ epoch }) => epoch === 2), 20_000);
+  run.clock.wallOffsetMs = 3_600_000; // as after a suspend, in which somebody judged the lease
+  const before = run.registry.takes.length;
+  await run.clock.until(() => run.registry.takes.length > before, 20_000); // the new round's, after a renewal that found it live
+  run.registry.owned = run.registry.owned.slice(1); // a0 is that somebody's
+  answerLate();
+  await run.clock.until(() => {
+    assert.notEqual(run.check(2), "open", "the account is another's");
+    return run.told.includes("lost a0");
+  }, 40_000);
+});
+
 test("row 29: a trip while accounts are confirmed makes the lift under way useless", async () => {
   const run = await fenced("a");
   const take = run.registry.take.bind(run.registry);
@@ -206,6 +233,45 @@ test("a lapse while accounts are confirmed begins anew: what was taken before it
   run.registry.reply = {};
   await run.clock.advance(STEADY.renewMs + 100);
   assert.deepEqual([run.told, run.check(1), run.check(2)], [["lift", "confirmed b at 2", "lost a"], "epoch", "epoch"]);
+});
+
+test("nor does it when that is answered late, while the new round asks for what another has taken since", async () => {
+  const run = await fencedWith(PATIENT, ["a", "b"]);
+  const take = run.registry.take.bind(run.registry);
+  let answerLate: () => void = () => undefined;
+  run.registry.take = () => {
+    run.registry.owned = [held("a", 2), held("b", 2)];
+    run.registry.take = take;
+    return new Promise((resolve) => (answerLate = () => resolve([owned("a", 2), owned("b", 2)])));
+  };
+  await run.clock.until(() => run.registry.owned.some(({ epoch }) => epoch === 2), 20_000);
+  run.registry.reply = { wasLive: false };
+  await run.clock.until(() => run.registry.takes.length === 1, 20_000); // the new round's
+  run.registry.reply = {};
+  run.registry.owned = [held("b", 2)]; // a is another's at epoch 3
+  answerLate();
+  await run.clock.until(() => {
+    assert.notEqual(run.check(2), "open", "the account is another's");
+    return run.told.includes("lost a");
+  }, 20_000);
+  assert.deepEqual([run.told, run.check(3, 1)], [["lift", "confirmed b at 3", "lost a"], "open"]);
+});
+
+test("a round under which the name is refused opens nothing: the lease was ended for us, or is another process's", async () => {
+  const run = await fencedWith(PATIENT, ["a"]);
+  const take = run.registry.take.bind(run.registry);
+  let answer: () => void = () => undefined;
+  run.registry.take = () => {
+    run.registry.take = take;
+    return new Promise((resolve) => (answer = () => resolve([owned("a", 2)])));
+  };
+  await run.clock.until(() => run.registry.take === take, 20_000);
+  run.registry.reply = { held: false, wasLive: false };
+  const before = run.registry.renewals.length;
+  await run.clock.until(() => run.registry.renewals.length === before + 2, 20_000);
+  answer();
+  await run.clock.advance(100);
+  assert.deepEqual([run.told, run.gate.lifted], [[], false]);
 });
 
 test("an account that is fenced alone is not opened by an answer to a question from before a fence", async () => {
