@@ -9,11 +9,12 @@ import { systemClock } from "../../../ops/clock.ts";
 import { readReplay, type ReplayFound, type ReplayWindow } from "../../../ops/timeline/fromReplay.ts";
 import { encode, pack, REPLAY } from "../../../protocol/codec.ts";
 import { accountId, bootId, cellId, epoch, nodeId } from "../../../protocol/ids.ts";
-import type { EventLog } from "../../../protocol/ports/log.ts";
+import type { EventLog, Producer } from "../../../protocol/ports/log.ts";
 import type { TimelineDetail, TimelineEntry, TimelineEvent } from "../../../protocol/timeline.ts";
 import { partitionOf, postmortemGroup, topicName, topicSpecs } from "../../../protocol/topics.ts";
 import type { WallMs } from "../../../protocol/units.ts";
 import { silent } from "../../support/silent.ts";
+import { until } from "../../support/until.ts";
 
 export interface ReplayUnderTest {
   readonly log: EventLog;
@@ -65,10 +66,16 @@ export function replayCases(name: string, create: (t: TestContext) => Promise<Re
       const under = await create(t);
       const run = await telling(t, under);
       const me = { node: nodeId("n1"), boot: bootId("b1") };
-      const journal = new ReplayJournal({ me, producer: under.log.producer({ maxBuffered: 1_000, delivery: "best_effort" }), topic: run.topic, partitions: PARTITIONS, capacity: 1_000, clock: systemClock, logger: silent, metrics: uncounted });
+      // Not best effort, as in a node: the case is about what arrives, not about what a busy machine loses.
+      const producer = under.log.producer({ maxBuffered: 1_000, delivery: "critical" });
+      let taken = 0;
+      const counting: Producer = { append: (record, onSettled) => (taken++, producer.append(record, onSettled)), flush: () => producer.flush(), close: () => producer.close() };
+      const journal = new ReplayJournal({ me, producer: counting, topic: run.topic, partitions: PARTITIONS, capacity: 1_000, clock: systemClock, logger: silent, metrics: uncounted });
       journal.note({ account: FOLLOWER, epoch: epoch(3) }, "claimed", { settleLeftMs: 0 });
       for (let n = 1; n <= 300; n++) journal.note({ account: FOLLOWER, epoch: epoch(3) }, "order", { n, priceLimit: null, late: false });
       journal.note(null, "fenced", { why: "deadline" });
+      await until("everything is handed over", () => taken === 302);
+      await producer.flush();
       await journal.close();
       const { entries, nodes, unknownVersions, unreadable, cut } = await run.read();
       assert.deepEqual(entries.map(({ event, detail }) => [event, detail["n"] ?? null]), [["claimed", null], ...Array.from({ length: 300 }, (_, index) => ["order", index + 1]), ["fenced", null]]);
