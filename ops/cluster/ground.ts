@@ -10,6 +10,8 @@ import { messageOf } from "../../protocol/errors.ts";
 import { cellId, type CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
+import { writersGroup } from "../../protocol/topics.ts";
+import { pause } from "../../protocol/waiting.ts";
 import { forgetCell, forgetCells } from "../../storage/oldCells.ts";
 import { openStorage, type Storage } from "../../storage/storage.ts";
 import type { Environment } from "../credentials.ts";
@@ -41,6 +43,8 @@ export interface Ground {
 }
 
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
+const COORDINATOR_LIMIT_MS = 60_000;
+const COORDINATOR_POLL_MS = 250;
 
 /** What it opens is ended through `ends`. @throws LockstepError `configuration`, `unreachable`, `database_busy`, `database_fault` */
 export async function openGround({ cells, run, keepsRows, partitions, env, clock, logger }: GroundOptions, ends: Ends): Promise<Ground> {
@@ -60,6 +64,20 @@ export async function openGround({ cells, run, keepsRows, partitions, env, clock
   ends.add(() => log.close());
   const groups = new GroupView(client);
   ends.add(() => groups.close());
+  await coordinated(groups, cell, clock);
   ends.add(() => clearCell({ cell, partitions, log, groups, clock }).catch((error: unknown) => logger.warn({ cell, error: messageOf(error) }, "what the cell has in Kafka was not taken away"))); // 1
   return { cell, storage, log, groups, databaseUrl: database.url, brokers: kafka.brokers };
+}
+
+/** A Kafka that is new has no coordinator of groups before somebody asks for one, and makes it slowly on a busy machine: nodes need not wait for that. */
+async function coordinated(groups: GroupView, cell: CellId, clock: Clock): Promise<void> {
+  const limitMs = clock.monotonicMs() + COORDINATOR_LIMIT_MS;
+  for (;;) {
+    try {
+      return void (await groups.describe(writersGroup(cell)));
+    } catch (error) {
+      if (clock.monotonicMs() > limitMs) throw error;
+    }
+    await pause(clock, COORDINATOR_POLL_MS);
+  }
 }

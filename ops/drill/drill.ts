@@ -6,7 +6,6 @@
 // 2. Every wait has a bound. What did not come about by then is judged as it is.
 // 3. What is judged is read when all is at rest: masters stand still, and every follower has had its time.
 
-import { join } from "node:path";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
 import type { BootId, NodeId } from "../../protocol/ids.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
@@ -14,7 +13,6 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { TimelineDetail, TimelineEntry, TimelineEvent } from "../../protocol/timeline.ts";
 import type { WallMs } from "../../protocol/units.ts";
 import { pause } from "../../protocol/waiting.ts";
-import { SETTLE_MS } from "../cluster/fleet.ts";
 import { interrupted, unlessInterrupted } from "../cluster/interrupt.ts";
 import { endViolations, isAtRest, ownershipOf } from "../cluster/judge.ts";
 import type { Look } from "../cluster/look.ts";
@@ -22,20 +20,15 @@ import type { NodeRun } from "../cluster/nodeRun.ts";
 import { Picture } from "../cluster/picture.ts";
 import { watch } from "../cluster/watch.ts";
 import type { Environment } from "../credentials.ts";
-import { readBrokerLog } from "../demo/brokerLogFile.ts";
 import type { Violation } from "../demo/check/checkDemo.ts";
-import { CLOCK_OFFSET_MS } from "../demo/stage.ts";
 import { Ends } from "../ends.ts";
 import { limitsOf } from "../nodeLimits.ts";
-import { byTime } from "../timeline/entries.ts";
-import { readTimelineLog } from "../timeline/fromLogs.ts";
 import type { Round } from "./drills.ts";
 import type { DrillPlan } from "./options.ts";
-import type { DrillRecord, DrillTroupe, StruckNode } from "./record.ts";
-import { readSaid } from "./said.ts";
-import { callMsOf, Scene } from "./scene.ts";
+import type { DrillRecord, StruckNode } from "./record.ts";
+import { recordsOf, type SeenRound } from "./records.ts";
+import { Scene } from "./scene.ts";
 import { aim } from "./strikes.ts";
-import { turnEntries } from "./turns.ts";
 
 export interface DrillOptions {
   readonly plan: DrillPlan;
@@ -66,16 +59,6 @@ const REST_LIMIT_MS = 90_000;
 const LOOKS_AT_REST = 2;
 const POLL_MS = 20;
 
-/** What is known of one round when it is over. */
-interface Seen {
-  readonly round: Round;
-  readonly struck: readonly StruckNode[];
-  readonly fromMs: number;
-  readonly faultAtMs: number;
-  readonly healAtMs: number | null;
-  readonly endAtMs: number;
-}
-
 /** One record for each round. @throws LockstepError `configuration`, `unreachable`, `stopped` when it was interrupted */
 export async function runDrill(options: DrillOptions): Promise<DrillRecord[]> {
   const ends = new Ends();
@@ -92,7 +75,7 @@ class DrillRun {
   readonly #ends: Ends;
   /** What the drill itself did. */
   readonly #told: TimelineEntry[] = [];
-  readonly #seen: Seen[] = [];
+  readonly #seen: SeenRound[] = [];
   readonly #wrong: Violation[] = [];
   #picture: Picture | null = null;
   #phase = "starting";
@@ -122,8 +105,7 @@ class DrillRun {
     const endAtMs = clock.wallMs();
     this.#wrong.push(...endViolations(last, scene.ground.cell));
     this.#enter("checking");
-    await scene.rows.stop();
-    const records = await this.#records(scene, endAtMs);
+    const records = await recordsOf({ ...this.#options, scene, rounds: this.#seen, told: this.#told, wrong: this.#wrong, endAtMs }); // 3
     this.#picture.end();
     return records;
   }
@@ -150,7 +132,7 @@ class DrillRun {
     throw new LockstepError("unreachable", `the cluster is not up: ${why.slice(0, 5).join("; ") || "not every account is settled"}; the nodes' logs are in ${this.#options.folder}`);
   }
 
-  async #round(scene: Scene, round: Round): Promise<Seen> {
+  async #round(scene: Scene, round: Round): Promise<SeenRound> {
     const { clock, random, plan } = this.#options;
     const fromMs = this.#seen.at(-1)?.endAtMs ?? clock.wallMs();
     const runs = this.#chosen(scene, round);
@@ -263,39 +245,6 @@ class DrillRun {
       looks = isAtRest(now, scene.ground.cell) && now.writers.events === events ? looks + 1 : 0;
       events = now.writers.events;
       return looks >= LOOKS_AT_REST;
-    });
-  }
-
-  /** Invariant 3. */
-  async #records(scene: Scene, endAtMs: number): Promise<DrillRecord[]> {
-    const { plan, clock, folder, interrupt } = this.#options;
-    const { storage, log, cell } = scene.ground;
-    const { rejected } = await storage.pairs.counts();
-    if (rejected > 0) this.#wrong.push({ rule: "rows-rejected", follower: null, detail: `the database refused ${rejected} pair events` });
-    const said = await unlessInterrupted(interrupt, readSaid(log, cell, clock));
-    const rows = await Promise.all(scene.troupes.map(async ({ cast }) => (await Promise.all(cast.followers.map(({ broker }) => storage.pairs.rowsOf(broker.account)))).flat()));
-    await unlessInterrupted(interrupt, scene.fleet.drainAll());
-    await scene.stage.close();
-    const troupes = await Promise.all(scene.troupes.map(async ({ cast, logFile }, index): Promise<DrillTroupe> => ({ cast, log: await readBrokerLog(logFile), rows: rows[index] ?? [] })));
-    const names = [...new Set(scene.fleet.runs.map(({ name }) => name))];
-    const told = await Promise.all(names.map((name) => readTimelineLog(join(folder, `${name}.log`))));
-    const shared = {
-      drill: plan.name,
-      profile: plan.profile,
-      lease: limitsOf(plan.profile).lease,
-      settleMs: SETTLE_MS,
-      callMs: callMsOf(plan.profile),
-      clockOffsetMs: CLOCK_OFFSET_MS,
-      rounds: this.#seen.length,
-      troupes,
-      leases: scene.rows.leases,
-      owners: scene.rows.owners,
-      said,
-      timeline: byTime([...told.flat(), ...troupes.flatMap((troupe) => turnEntries(troupe.log, CLOCK_OFFSET_MS)), ...this.#told]),
-    };
-    return this.#seen.map(({ round, ...seen }, index): DrillRecord => {
-      const isLast = index === this.#seen.length - 1;
-      return { ...shared, ...seen, round: index + 1, expects: round.expects, endAtMs: isLast ? endAtMs : seen.endAtMs, atEnd: isLast ? [...scene.fleet.violations, ...this.#wrong] : [] };
     });
   }
 
