@@ -246,7 +246,7 @@ test("nor does it when that is answered late, while the new round asks for what 
   };
   await run.clock.until(() => run.registry.owned.some(({ epoch }) => epoch === 2), 20_000);
   run.registry.reply = { wasLive: false };
-  await run.clock.until(() => run.registry.takes.length === 1, 20_000); // the new round's
+  await run.clock.until(() => run.registry.takes.length === 1, STEADY.renewMs + 100); // the new round's, while the old one still waits
   run.registry.reply = {};
   run.registry.owned = [held("b", 2)]; // a is another's at epoch 3
   answerLate();
