@@ -171,7 +171,7 @@ export class Node {
   ended = false;
   /** What the node thinks of its log. */
   logOk = true;
-  readonly #me: Identity;
+  readonly me: Identity;
   readonly clock: ProcessClock;
   /** Every session that is made passes it. */
   onSession: (session: ModelSession) => void = () => undefined;
@@ -181,7 +181,7 @@ export class Node {
     const { logger, metrics } = this;
     const { random } = world.clock;
     const clock = (this.clock = new ProcessClock(world.clock));
-    const me = (this.#me = { node: nodeId(name), boot: bootId(boot) });
+    const me = (this.me = { node: nodeId(name), boot: bootId(boot) });
     this.outside = world;
     this.journal = recordingJournal({ ...me, clock });
     this.log = new MemoryLog({ clock, random, limits: MEMORY_LOG_LIMITS }, world.log.store);
@@ -266,7 +266,7 @@ export class Node {
     this.clock.alive = false;
     this.log.kill();
     for (const session of this.sessions.values()) void session.close();
-    await this.outside.storage.registry.leave(this.#me);
+    await this.outside.storage.registry.leave(this.me);
   }
 
   async stop(): Promise<void> {

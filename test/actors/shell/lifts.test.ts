@@ -7,7 +7,7 @@ import { LockstepError } from "../../../protocol/errors.ts";
 import type { Epoch } from "../../../protocol/ids.ts";
 import type { PairEvent } from "../../../protocol/pairs.ts";
 import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
-import type { Identity, Registry } from "../../../protocol/ports/storage.ts";
+import type { Directory, Identity, Registry } from "../../../protocol/ports/storage.ts";
 import { topicName, type Topic } from "../../../protocol/topics.ts";
 import { CELL, MASTER } from "../../sim/cell.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
@@ -185,5 +185,32 @@ scenario("a master goes on at its new epoch with a book, and the books of its ow
     assert.equal(first.supervisor.followers.length, 0);
     assert.deepEqual([its().length, its().flatMap(({ handed }) => handed).length, its().some(({ connected }) => connected)], [made, calls, false]);
     assert.equal(scene.copyOf(trade.ticket)?.stopLoss, 108_000, "the new owner goes on");
+  });
+}
+
+{
+  const parks: number[] = [];
+  const wrapDirectory = (directory: Directory): Directory => ({
+    ...directory,
+    park: (account, epoch, reason) => {
+      parks.push(epoch);
+      return directory.park(account, epoch, reason);
+    },
+  });
+  scenario("what an owner concludes of its account counts only at the epoch in force: the one before a lift parks nothing", { wrapDirectory, seeds: 3 }, async (scene) => {
+    parks.length = 0;
+    await scene.rest();
+    const before = epochOf(scene);
+    scene.node.clock.wallOffsetMs += A_JUMP_MS;
+    await lifted(scene);
+    await scene.clock.until(() => epochOf(scene) > before);
+    const after = epochOf(scene);
+    const account = scene.outside.accounts.get(scene.link.follower) ?? assert.fail("no such account");
+    const old = scene.outside.storage.directory.park(account, before as Epoch, "too late");
+    scene.follower.refusesLogins = "wrong password";
+    scene.session.disconnect();
+    await scene.clock.until(() => scene.node.supervisor.followers.length === 0, 30_000);
+    assert.deepEqual([await old, parks], [false, [after]]);
+    scene.follower.refusesLogins = null;
   });
 }

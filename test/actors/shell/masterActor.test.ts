@@ -280,3 +280,20 @@ test("once a book of this epoch is in the log, those of the epochs below it are 
   await run.clock.advance(5_000);
   assert.deepEqual(run.producer.removed, [4, 5, 6, 7, 8, 9, 10, 11].map((lower) => `${run.session.account}/${lower}`));
 });
+
+test("a confirmed master says a book at its new epoch at once, counts on, and takes away the books of its own lower epochs however far below", async () => {
+  const run = acting(10, 3);
+  run.producer.settles = true;
+  run.connected({ positions: [own(1)] });
+  run.opened(2);
+  await run.clock.advance(1_000);
+  run.producer.removed.length = 0;
+  assert.ok(run.ownership.raise(4_294_967_299 as Epoch));
+  run.actor.lift();
+  await run.clock.advance(1_000);
+  assert.deepEqual(run.producer.written, ["book 1: 1", "tick 2 opened", "book 2: 1 2", "book 3: 1 2"]);
+  assert.ok(run.producer.removed.includes(`${run.session.account}/3`));
+  assert.ok(!run.producer.removed.includes(`${run.session.account}/4294967299`));
+  assert.deepEqual(run.journal.of("book").length, 3);
+  assert.deepEqual(run.journal.notes.filter(({ event }) => event === "book").map(({ subject }) => subject?.epoch), [3, 3, 4_294_967_299]);
+});

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { LockstepError } from "../../../protocol/errors.ts";
-import type { PairRow } from "../../../protocol/ports/storage.ts";
+import type { OwnedAccount, PairRow } from "../../../protocol/ports/storage.ts";
 import { MASTER } from "../../sim/cell.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
 
@@ -19,6 +19,19 @@ function breaks(scene: Scene, times: number): void {
   };
   breakSession(scene.session);
   scene.node.onSession = breakSession;
+}
+
+/** Of the follower: slots are given in the order of the accounts' ids. */
+const SLOT = 0;
+
+/** The follower's account, at a raised epoch that the gate knows. */
+async function takenAgain({ node, link, outside }: Scene): Promise<OwnedAccount> {
+  const held = node.keeper.accounts.find(({ account }) => account === link.follower) ?? assert.fail("it is not held");
+  const terms = { settleMs: 30_000, timeoutMs: 1_000, expected: { clock: { nowMs: 0, timeline: null }, toleranceMs: Infinity } };
+  const [taken] = await outside.storage.registry.take(node.me, [held], terms);
+  if (taken === undefined) throw new Error("it was not taken");
+  node.gate.setEpoch(SLOT, taken.epoch);
+  return taken;
 }
 
 scenario("an actor that fails is made anew: it finds its copies again and loses nothing", { seeds: 30 }, async (scene) => {
@@ -102,10 +115,7 @@ scenario("an account that is lost is traded no more, and its actor ends; taken a
   scene.master.close(trade.ticket, "manual");
   await scene.clock.advance(5_000);
   assert.deepEqual([supervisor.followers.length, scene.session.handed.length], [0, handed]);
-  const held = scene.node.keeper.accounts.find(({ account }) => account === scene.link.follower);
-  assert.ok(held !== undefined);
-  // Slots are given in the order of the accounts' ids, from 0.
-  await Promise.all([supervisor.acquire({ ...held, settleLeftMs: 30_000 }, 0), scene.clock.advance(100)]);
+  await Promise.all([supervisor.acquire(await takenAgain(scene), SLOT), scene.clock.advance(100)]);
   await scene.rest();
   assert.equal(scene.copyOf(trade.ticket), null);
 });
@@ -129,11 +139,9 @@ scenario("an account that is lost and comes back while an order of it is under w
   first.faultOf = () => ({ kind: "unknown", executeAfterMs: null });
   const trade = scene.open(0.1);
   await scene.clock.until(() => first.inFlight === 1);
-  const held = scene.node.keeper.accounts.find(({ account }) => account === scene.link.follower);
-  assert.ok(held !== undefined);
   const made = allSessions.length;
   const ended = supervisor.lose(scene.link.follower); // its order keeps it
-  void supervisor.acquire({ ...held, settleLeftMs: 30_000 }, 0);
+  void supervisor.acquire({ ...(await takenAgain(scene)), settleLeftMs: 30_000 }, SLOT);
   await scene.clock.until(() => {
     if (first.connected) assert.equal(allSessions.length, made, "a second session of the account");
     return allSessions.length > made;

@@ -6,7 +6,7 @@ import { decode, PAIR_EVENT } from "../../../protocol/codec.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
 import type { AccountId, Ticket } from "../../../protocol/ids.ts";
 import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
-import type { PairRow, PairStore } from "../../../protocol/ports/storage.ts";
+import type { PairRow, PairStore, Registry } from "../../../protocol/ports/storage.ts";
 import { points as at } from "../core/examples.ts";
 import { MASTER, type Node } from "../../sim/cell.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
@@ -156,14 +156,15 @@ scenario("a lift changes nothing about what the former owner may have sent", {},
   assert.ok(scene.clock.monotonicMs() - diedAtMs >= SETTLE_MS);
 });
 
-scenario("a tick that the former owner may have obeyed is not traded as news", { seeds: 10 }, async (scene) => {
+scenario("a tick that the former owner may have obeyed is not traded as news", { wrapPairs, seeds: 10 }, async (scene) => {
+  database.down = true; // nor does a row tell of it
   scene.session.faultOf = () => ({ kind: "unknown", executeAfterMs: 8_000 });
   scene.open(0.1);
   await scene.clock.until(() => scene.session.inFlight === 1);
   await scene.node.kill();
   const node = await scene.join("node2");
   await scene.clock.until(() => causes(node).length > 0, 10_000);
-  await scene.clock.advance(3_000);
+  await scene.clock.advance(1_000);
   // Its own reader was behind: what it read is the very tick on which the former owner sent the copy.
   const position = [...scene.master.positions.values()][0] ?? assert.fail("the master holds nothing");
   const handed = node.session(scene.link.follower).handed.length;
@@ -176,6 +177,7 @@ scenario("a tick that the former owner may have obeyed is not traded as news", {
   );
   await scene.clock.advance(3_000);
   assert.equal(node.session(scene.link.follower).handed.length, handed);
+  database.down = false;
   await scene.clock.advance(60_000);
   assert.equal(scene.asked("open").length, 1);
 });
@@ -262,17 +264,27 @@ scenario("an account that no node can open a session for goes round, ever more s
   await scene.clock.until(() => scene.nodes.some((node) => node.sessions.get(scene.link.follower)?.connected === true), 300_000);
 });
 
-scenario("a node that is fenced gives nothing away for want of a session, nor does one whose turn to log in has not come", { seeds: 2 }, async (scene) => {
-  await scene.rest();
-  scene.follower.isDown = true;
-  scene.session.disconnect();
-  scene.session.waitsForTurn = true;
-  await scene.clock.advance(300_000);
-  assert.deepEqual(scene.node.givenUp, []);
-  scene.session.waitsForTurn = false;
-  await scene.clock.until(() => scene.node.givenUp.length > 0, 61_000);
-  scene.follower.isDown = false;
-});
+{
+  const cut = { off: false };
+  const wrapRegistry = (registry: Registry): Registry => ({ ...registry, renew: (me, terms) => (cut.off ? Promise.reject(new LockstepError("database_busy", "cut off")) : registry.renew(me, terms)) });
+  scenario("a node that is fenced gives nothing away for want of a session, nor does one whose turn to log in has not come", { wrapRegistry, seeds: 2 }, async (scene) => {
+    cut.off = false;
+    await scene.rest();
+    cut.off = true;
+    await scene.clock.until(() => !scene.node.gate.lifted);
+    scene.follower.isDown = true;
+    scene.session.disconnect();
+    await scene.clock.advance(300_000);
+    assert.deepEqual(scene.node.givenUp, []);
+    scene.session.waitsForTurn = true;
+    cut.off = false;
+    await scene.clock.advance(300_000);
+    assert.deepEqual([scene.node.gate.lifted, scene.node.givenUp], [true, []]);
+    scene.session.waitsForTurn = false;
+    await scene.clock.until(() => scene.node.givenUp.length > 0, 61_000);
+    scene.follower.isDown = false;
+  });
+}
 
 scenario("an account that is let go with calls under way and others queued: those are answered, these are dropped, and the next owner copies the rest", { limits: { parallelism: 2 }, seeds: 10 }, async (scene) => {
   await scene.rest();
