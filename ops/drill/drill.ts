@@ -28,7 +28,7 @@ import type { DrillPlan } from "./options.ts";
 import type { DrillRecord, StruckNode } from "./record.ts";
 import { recordsOf, type SeenRound } from "./records.ts";
 import { Scene } from "./scene.ts";
-import { aim } from "./strikes.ts";
+import { aim, type Aimed } from "./strikes.ts";
 
 export interface DrillOptions {
   readonly plan: DrillPlan;
@@ -54,6 +54,9 @@ const AFTERWARDS_MS = 4_000;
 const ADOPTED_MS = 3_000;
 const BURST_BEFORE_HEAL_MS = 3_000;
 const ORDER_LIMIT_MS = 3_000;
+/** No account changes hands when it is struck: who has too many gives them away one by one. */
+const QUIET_MS = 4_000;
+const QUIET_LIMIT_MS = 45_000;
 const RECOVERY_SLACK_MS = 90_000;
 const REST_LIMIT_MS = 90_000;
 const LOOKS_AT_REST = 2;
@@ -135,6 +138,7 @@ class DrillRun {
   async #round(scene: Scene, round: Round): Promise<SeenRound> {
     const { clock, random, plan } = this.#options;
     const fromMs = this.#seen.at(-1)?.endAtMs ?? clock.wallMs();
+    await this.#until(() => clock.wallMs() - (scene.rows.owners.at(-1)?.atMs ?? 0) > QUIET_MS, QUIET_LIMIT_MS);
     const runs = this.#chosen(scene, round);
     const struck = runs.map(({ name }): StruckNode => ({ node: name, boot: scene.rows.leaseOf(name)?.boot ?? null }));
     const aimed = await aim(round.strike, { scene, runs, clock, random, onFailure: (error) => this.#fail(error) });
@@ -146,7 +150,7 @@ class DrillRun {
     this.#enter(`${this.#phase}: ${round.strike}${struck.length === 0 ? "" : ` of ${struck.map(({ node }) => node).join(", ")}`}`);
 
     if (round.comesBack === "before_adoption") await this.#comeBack(scene, runs);
-    const healAtMs = await this.#heal(scene, round, struck, faultAtMs, () => aimed.heal());
+    const healAtMs = await this.#heal(scene, round, struck, faultAtMs, aimed);
     if (round.comesBack === "after_adoption") {
       await this.#adopted(scene, struck);
       await this.#comeBack(scene, runs);
@@ -191,7 +195,7 @@ class DrillRun {
     });
   }
 
-  async #heal(scene: Scene, { heal }: Round, struck: readonly StruckNode[], faultAtMs: number, undo: () => Promise<void>): Promise<number | null> {
+  async #heal(scene: Scene, { heal }: Round, struck: readonly StruckNode[], faultAtMs: number, aimed: Aimed): Promise<number | null> {
     const { clock, plan } = this.#options;
     if (heal === "never") return null;
     if (heal === "adopted") {
@@ -206,9 +210,10 @@ class DrillRun {
       }
       await this.#pause(restMs());
     }
-    const healAtMs = clock.wallMs();
+    const beganAtMs = clock.wallMs();
+    await unlessInterrupted(this.#options.interrupt, aimed.heal());
+    const healAtMs = aimed.healsSlowly === true ? clock.wallMs() : beganAtMs;
     this.#tell(healAtMs, "heal", struck, {});
-    await unlessInterrupted(this.#options.interrupt, undo());
     return healAtMs;
   }
 

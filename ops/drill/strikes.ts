@@ -15,6 +15,8 @@ export interface Aimed {
   strike(): void;
   /** Undoes it; does nothing where nothing can be undone. */
   heal(): Promise<void>;
+  /** What is healed is there again only when that is over; else from its beginning on. */
+  readonly healsSlowly?: true;
 }
 
 export interface AimOptions {
@@ -60,7 +62,7 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
     case "restart_brokers":
       return { strike: () => later(scene.stage.act("down")), heal: () => scene.stage.act("up") };
     case "restart_kafka":
-      return { strike: () => scene.kafka?.kill(), heal: async () => scene.kafka?.restart() };
+      return { strike: () => scene.kafka?.kill(), heal: async () => scene.kafka?.restart(), healsSlowly: true };
     case "contend": {
       const contention = new Contention(options);
       return { strike: () => later(contention.run()), heal: () => contention.stop() };
