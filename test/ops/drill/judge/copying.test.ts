@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { DrillRecord, SaidEvent } from "../../../../ops/drill/record.ts";
-import type { PairStatus } from "../../../../protocol/pairs.ts";
 import { cut, frozen, killed } from "./drills.ts";
 import { F1, F2, M1, N1, N2, rulesOf, type DrillStage } from "./drillStage.ts";
 
