@@ -9,6 +9,7 @@ import { isLockstepError, messageOf } from "../protocol/errors.ts";
 import { systemClock } from "./clock.ts";
 import { CLUSTER_DEFAULTS } from "./cluster/options.ts";
 import type { ApplyCommandOptions } from "./commands/apply.ts";
+import type { BenchCommandOptions } from "./commands/bench.ts";
 import type { BrokerCommandOptions } from "./commands/broker.ts";
 import type { ClusterCommandOptions } from "./commands/cluster.ts";
 import type { DemoCommandOptions } from "./commands/demo.ts";
@@ -22,6 +23,7 @@ import { openLogger } from "./logging.ts";
 /** Invariant 2. */
 const load = {
   apply: async () => (await import("./commands/apply.ts")).applyCommand,
+  bench: async () => (await import("./commands/bench.ts")).benchCommand,
   broker: async () => (await import("./commands/broker.ts")).brokerCommand,
   cluster: async () => (await import("./commands/cluster.ts")).clusterCommand,
   demo: async () => (await import("./commands/demo.ts")).demoCommand,
@@ -121,6 +123,13 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
     .option("--rounds <n>", "how often what is struck once is struck; by default freeze 20 times, rolling-upgrade each node, others once")
     .option("--json", "one JSON object on standard output")
     .action(async (name: string, options: DrillCommandOptions) => exit(await (await load.drill())(name, options)));
+
+  program
+    .command("bench <name>")
+    .description("measurements by ratio in one run: writer (the whole writer, real Kafka to committed rows, beside a bare batched insert)")
+    .option("--rows <n>", "clean rows that go through the writer", "1000000")
+    .option("--json", "one JSON object on standard output")
+    .action(async (name: string, options: BenchCommandOptions) => exit(await (await load.bench())(name, options)));
 
   withSettings(program.command("node"))
     .description("runs one node of the cluster until it is told to stop; each option is a setting, which the environment or a file may give as well")

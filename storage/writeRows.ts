@@ -8,8 +8,10 @@
 // 3. One live row per trade: the newer epoch stands, the older one is Superseded, whichever is in
 //    the table and whichever comes.
 // 4. A written version with a reason leaves one row in `copy_events`.
-// 5. They are prepared once per connection. So that a plan made while the tables were small stays a good
-//    one, what is looked up per row is a sub-select with a limit: it can only be an index's.
+// 5. They are prepared once per connection, and Postgres's statistics know nothing of a cell that is new: it takes
+//    it for empty, and goes through all of its rows for each row of the batch. So the cell comes from the rows,
+//    where the planner does not see which one it is, and what is looked up for each row is a sub-select with a
+//    limit, which is done by index whatever the statistics say.
 
 import type { Statement } from "./database.ts";
 
@@ -28,25 +30,25 @@ export const WRITE_ROWS: Statement = {
   name: "write rows",
   text: `
 WITH incoming AS MATERIALIZED (
-  SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(${INCOMING})
+  SELECT $1::text AS cell, r.* FROM jsonb_to_recordset($2::jsonb) AS r(${INCOMING})
 ), fence AS MATERIALIZED (
   SELECT l.id AS link, a.projected_epoch AS lowest, a.epoch AS highest
-    FROM (SELECT DISTINCT link FROM incoming) named
-    JOIN copy_links l ON l.cell = $1 AND l.id = named.link
-    CROSS JOIN LATERAL (SELECT projected_epoch, epoch FROM trading_accounts WHERE cell = $1 AND id = l.follower_id LIMIT 1) a -- (5)
+    FROM (SELECT DISTINCT cell, link FROM incoming) named
+    CROSS JOIN LATERAL (SELECT id, follower_id FROM copy_links WHERE cell = named.cell AND id = named.link LIMIT 1) l -- (5)
+    CROSS JOIN LATERAL (SELECT projected_epoch, epoch FROM trading_accounts WHERE cell = named.cell AND id = l.follower_id LIMIT 1) a -- (5)
 ), admitted AS MATERIALIZED (
   SELECT r.*, rival.opening AS rival_opening, rival.epoch AS rival_epoch
     FROM incoming r
     LEFT JOIN fence f ON f.link = r.link
     LEFT JOIN LATERAL (
       SELECT p.opening, p.epoch FROM pairs p
-       WHERE p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.status IN ${LIVE}
+       WHERE p.cell = r.cell AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.status IN ${LIVE}
          AND p.opening <> r.opening AND r.status IN ${LIVE}
        LIMIT 1) rival ON true -- (5)
    WHERE r.status NOT IN ${LIVE} OR r.epoch BETWEEN f.lowest AND f.highest -- (1)
 ), superseded AS (
   UPDATE pairs p SET status = 'Superseded' FROM admitted r -- (3)
-   WHERE r.rival_epoch < r.epoch AND p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.rival_opening
+   WHERE r.rival_epoch < r.epoch AND p.cell = r.cell AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.rival_opening
      AND p.status IN ${LIVE} AND p.epoch < r.epoch
   RETURNING 1
 ), written AS (
@@ -93,9 +95,9 @@ export const READ_BACK: Statement = {
   name: "read rows back",
   text: `
 WITH wanted AS MATERIALIZED (
-  SELECT * FROM jsonb_to_recordset($2::jsonb) AS r(link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint)
+  SELECT $1::text AS cell, r.* FROM jsonb_to_recordset($2::jsonb) AS r(link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint)
 ), found AS (
-  SELECT 1 FROM wanted r JOIN pairs p ON p.cell = $1 AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.opening
+  SELECT 1 FROM wanted r JOIN pairs p ON p.cell = r.cell AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.opening
    WHERE (p.epoch, p.n) >= (r.epoch, r.n)
      FOR SHARE OF p
 ), missed AS (
