@@ -25,7 +25,7 @@ import { interrupted, unlessInterrupted } from "./interrupt.ts";
 import { endViolations, isAtRest, ownershipOf } from "./judge.ts";
 import { lookAt, type Look } from "./look.ts";
 import type { ClusterPlan } from "./options.ts";
-import { ownTimesOf } from "./ownTime.ts";
+import { timesOf } from "./ownTime.ts";
 import { Picture, type Moment } from "./picture.ts";
 import { clusterReport, type ClusterReport } from "./report.ts";
 import { ClusterStage } from "./stage.ts";
@@ -120,7 +120,7 @@ class Cluster {
     const copied = await verdictOn(statement, troupes, ground.storage.pairs);
     this.#picture.end();
     const violations: readonly Violation[] = [...fleet.violations, ...atEnd, ...copied.violations];
-    return clusterReport(ownershipOf(last, ground.cell), copied.orders, ownTimesOf(fleet.ownTimes), violations);
+    return clusterReport(ownershipOf(last, ground.cell), copied.orders, { ownTimeMs: timesOf(fleet.ownTimes), factToRowMs: timesOf(fleet.factsToRows) }, violations);
   }
 
   /** @throws LockstepError `unreachable`: it never came about that every node is ready, and somebody owns each account */

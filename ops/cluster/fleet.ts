@@ -10,7 +10,7 @@ import { DEFAULT_NODE_LIMITS } from "../nodeLimits.ts";
 import { PASSWORD_VARIABLE } from "./company.ts";
 import { ask } from "./look.ts";
 import { NodeRun } from "./nodeRun.ts";
-import { merged, ownTimesIn, type Histogram } from "./ownTime.ts";
+import { factsToRowsIn, merged, ownTimesIn, type Histogram } from "./ownTime.ts";
 
 export interface FleetOptions {
   readonly cell: CellId;
@@ -40,7 +40,8 @@ const LANES = 128;
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #runs: NodeRun[] = [];
-  readonly #histograms: Histogram[] = [];
+  readonly #ownTimes: Histogram[] = [];
+  readonly #factsToRows: Histogram[] = [];
   readonly #wrong: Violation[] = [];
 
   constructor(options: FleetOptions) {
@@ -71,7 +72,7 @@ export class Fleet {
   /** A clean stop, after its numbers were read; anything but exit code 0 is a violation. */
   async drain(run: NodeRun): Promise<void> {
     if (run.exitCode !== null) return;
-    await this.#readOwnTimes(run);
+    await this.#readTimes(run);
     const code = await run.drain();
     if (code === 0 || run.isStruck) return;
     this.#wrong.push(ended(run.name, code === null ? "did not end when it was told to, and was killed" : `was told to end and did with exit code ${code}`));
@@ -91,14 +92,19 @@ export class Fleet {
   }
 
   get ownTimes(): Histogram {
-    return merged(this.#histograms);
+    return merged(this.#ownTimes);
   }
 
-  async #readOwnTimes({ address }: NodeRun): Promise<void> {
+  get factsToRows(): Histogram {
+    return merged(this.#factsToRows);
+  }
+
+  async #readTimes({ address }: NodeRun): Promise<void> {
     if (address === null) return;
     // A node that does not answer has no numbers: the count says of how many orders they are.
     const page = await ask(`http://${address}/metrics`, this.#options.token, this.#options.clock).catch(() => "");
-    this.#histograms.push(ownTimesIn(page));
+    this.#ownTimes.push(ownTimesIn(page));
+    this.#factsToRows.push(factsToRowsIn(page));
   }
 
   #settings(): string[] {

@@ -1,27 +1,32 @@
-// Owns the own times of a whole cluster: the histograms that its nodes show, added up, and what they
-// say of a quantile.
+// Owns the times of a whole cluster, own times and facts' ways to their rows: the histograms that its nodes
+// show, added up, and what they say of a quantile.
 //
 // 1. A histogram knows how many are at most so much: between two borders a quantile is interpolated,
 //    as Prometheus does it; beyond the last border only that border is known.
 
-const TOTAL = /^lockstep_own_time_seconds_bucket\{([^}]*)\} ([0-9.e+]+)$/;
+const BUCKET = /^(\w+)_bucket\{([^}]*)\} ([0-9.e+]+)$/;
 const BORDER = /(?:^|,)le="([^"]+)"/;
 
 /** Border in seconds, and how many are at most that; the last one is Infinity. */
 export type Histogram = ReadonlyMap<number, number>;
 
-export interface OwnTimes {
+export interface Times {
   readonly p50: number;
   readonly p95: number;
   readonly count: number;
 }
 
-/** Of one page of a node's metrics: the whole span, warm-up included. */
-export function ownTimesIn(page: string): Histogram {
+/** Of one page of a node's metrics: own times, the whole span, warm-up included. */
+export const ownTimesIn = (page: string): Histogram => histogramIn(page, "lockstep_own_time_seconds", 'span="total"');
+
+/** Of one page of a node's metrics: from when a fact's owner heard of it to its committed row. */
+export const factsToRowsIn = (page: string): Histogram => histogramIn(page, "lockstep_fact_to_row_seconds", "");
+
+function histogramIn(page: string, wanted: string, label: string): Histogram {
   const counts = new Map<number, number>();
   for (const line of page.split("\n")) {
-    const [, labels, value] = TOTAL.exec(line) ?? [];
-    if (labels === undefined || !labels.includes('span="total"')) continue;
+    const [, name, labels, value] = BUCKET.exec(line) ?? [];
+    if (name !== wanted || labels === undefined || !labels.includes(label)) continue;
     const border = BORDER.exec(labels)?.[1] ?? "";
     const seconds = border === "+Inf" ? Infinity : Number(border);
     counts.set(seconds, (counts.get(seconds) ?? 0) + Number(value));
@@ -36,7 +41,7 @@ export function merged(histograms: readonly Histogram[]): Histogram {
 }
 
 /** In milliseconds. */
-export function ownTimesOf(histogram: Histogram): OwnTimes {
+export function timesOf(histogram: Histogram): Times {
   return { p50: quantile(histogram, 0.5), p95: quantile(histogram, 0.95), count: histogram.get(Infinity) ?? 0 };
 }
 
