@@ -21,6 +21,8 @@ export interface MasterFold {
   readonly synced: boolean;
   /** The least delayed reading of the master broker's clock; null until a record came live. */
   readonly clock: ClockReading | null;
+  /** When the last live record came that was not a zombie's, monotonic: much later than the least delayed reading as a rule. */
+  readonly heardAtMs: number | null;
   /** By master ticket. */
   readonly positions: Map<Ticket, MasterPosition>;
   readonly pendings: Map<Ticket, MasterPending>;
@@ -41,6 +43,7 @@ export const newFold = (): MasterFold => ({
   seq: 0 as Seq,
   synced: false,
   clock: null,
+  heardAtMs: null,
   positions: new Map(),
   pendings: new Map(),
   waiting: [],
@@ -58,9 +61,9 @@ export interface FoldStep {
 
 /** Folds one tick. Maps of the fold are changed in place: a fold has one owner. */
 export function foldTick(before: MasterFold, tick: Tick, readAtMs: number): FoldStep {
-  const fold = withClock(before, tick.brokerNowMs, readAtMs);
   const step = (next: MasterFold, verdict: FoldStep["verdict"], fresh: readonly Tick[] = []): FoldStep => ({ fold: next, verdict, fresh, replaced: false });
-  if (tick.epoch < highestEpoch(fold)) return step(fold, "stale");
+  if (tick.epoch < highestEpoch(before)) return step(withClock(before, tick.brokerNowMs, readAtMs), "stale");
+  const fold = heard(before, tick.brokerNowMs, readAtMs);
   if (tick.epoch === fold.epoch && fold.synced) {
     const alive = tick.body.kind === "alive";
     if (tick.seq <= fold.seq) return step(fold, alive && tick.seq === fold.seq ? "folded" : "repeated");
@@ -81,7 +84,7 @@ export function foldTick(before: MasterFold, tick: Tick, readAtMs: number): Fold
  * @param readAtMs monotonic; null for a book from before the reader's start (invariant 4), which also says nothing about the clock now
  */
 export function foldBook(before: MasterFold, book: Book, readAtMs: number | null, force = false): FoldStep & { readonly ahead: boolean } {
-  const fold = readAtMs === null ? before : withClock(before, book.brokerNowMs, readAtMs);
+  const fold = readAtMs === null || book.epoch < highestEpoch(before) ? before : heard(before, book.brokerNowMs, readAtMs);
   const keep = { fold, fresh: [], replaced: false, ahead: false } as const;
   const order = compareVersions(book, fold);
   if (order < 0 || (fold.synced && order === 0) || book.epoch < highestEpoch(fold)) return { ...keep, verdict: "stale" };
@@ -116,6 +119,9 @@ const follows = (fold: MasterFold, { epoch, seq, body }: Tick): boolean => epoch
 
 /** Invariant 1. Waiting ticks come with rising epochs: an older one is stale by then. */
 const highestEpoch = (fold: MasterFold): Epoch => fold.waiting.at(-1)?.epoch ?? fold.epoch;
+
+/** A live record of whoever owns the master. */
+const heard = (fold: MasterFold, brokerMs: BrokerMs, atMs: number): MasterFold => ({ ...withClock(fold, brokerMs, atMs), heardAtMs: atMs });
 
 /** A record that came late reads the clock too low: the highest reading, carried forward, is the best. */
 function withClock(fold: MasterFold, brokerMs: BrokerMs, atMs: number): MasterFold {

@@ -210,9 +210,10 @@ export class FollowerActor {
     this.#takeover.pass(rows.length, news.length);
   }
 
-  #onBook({ master, targets, version, clock }: Extract<FollowerMessage, { kind: "book" }>): void {
+  #onBook({ master, targets, version, clock, heardAtMs }: Extract<FollowerMessage, { kind: "book" }>): void {
     this.#forMaster(master, (state) => {
       if (clock !== null) state.readMasterClock(clock.brokerMs, clock.atMs);
+      if (heardAtMs !== null) state.hear(heardAtMs);
       state.replaceTargets(targets, version);
     });
     if (this.#connected) this.#reconciler.look("book", 0);

@@ -87,8 +87,8 @@ export interface Answered {
 export type FollowerMessage =
   /** `readAtMs`: monotonic clock at the reader of the log. */
   | { readonly kind: "tick"; readonly tick: Tick; readonly readAtMs: number; readonly readAtWallMs: WallMs }
-  /** `version`: the last tick that the targets contain; those up to it which still wait in the mailbox are done. */
-  | { readonly kind: "book"; readonly master: AccountId; readonly targets: ReadonlyMap<Ticket, LiveTarget>; readonly version: MasterVersion; readonly clock: ClockReading | null }
+  /** `version`: the last tick that the targets contain; those up to it which still wait in the mailbox are done. `heardAtMs`: of the last live record, monotonic. */
+  | { readonly kind: "book"; readonly master: AccountId; readonly targets: ReadonlyMap<Ticket, LiveTarget>; readonly version: MasterVersion; readonly clock: ClockReading | null; readonly heardAtMs: number | null }
   /** A sign of life without news. */
   | { readonly kind: "alive"; readonly master: AccountId; readonly clock: ClockReading }
   /** A hole in the master's ticks: nothing of it is known until the next book. */

@@ -66,9 +66,14 @@ export class LinkCopies {
 
   /** A sign of life of the master, with a reading of its broker's clock. The best reading is the least delayed, so the offset only rises within a sync. */
   readMasterClock(brokerNowMs: BrokerMs, monotonicMs: number): void {
-    this.#heardAtMs = Math.max(this.#heardAtMs ?? monotonicMs, monotonicMs);
+    this.hear(monotonicMs);
     const offsetMs = brokerNowMs - monotonicMs;
     if (this.#masterOffsetMs === null || offsetMs > this.#masterOffsetMs) this.#masterOffsetMs = offsetMs;
+  }
+
+  /** A sign of life of the master. */
+  hear(monotonicMs: number): void {
+    this.#heardAtMs = Math.max(this.#heardAtMs ?? monotonicMs, monotonicMs);
   }
 
   /** A hole in the master's ticks: nothing of it is known until the next book. */

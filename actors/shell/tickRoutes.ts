@@ -73,5 +73,5 @@ function tellBook(follower: FollowerActor, master: AccountId, fold: MasterFold):
   const targets = new Map<Ticket, LiveTarget>();
   for (const [masterTicket, position] of fold.positions) targets.set(masterTicket, { kind: "position", position });
   for (const [masterTicket, pending] of fold.pendings) targets.set(masterTicket, { kind: "pending", pending });
-  follower.tellSystem({ kind: "book", master, targets, version: { epoch: fold.epoch, seq: fold.seq }, clock: fold.clock });
+  follower.tellSystem({ kind: "book", master, targets, version: { epoch: fold.epoch, seq: fold.seq }, clock: fold.clock, heardAtMs: fold.heardAtMs });
 }

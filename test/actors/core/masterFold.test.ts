@@ -144,3 +144,15 @@ test("the least delayed reading of the master's clock is kept", () => {
   const better = foldTick(late, alive(1, 5, 3_000), 2_050).fold;
   assert.deepEqual(better.clock, { brokerMs: brokerMs(3_000), atMs: 2_050 });
 });
+
+test("the master was heard of when its last live record came, however late; a book from before the start and a zombie's record say nothing", () => {
+  const old = foldBook(newFold(), book(1, 5, [trade(1)]), null).fold;
+  assert.equal(old.heardAtMs, null);
+  const first = foldTick(synced(), { ...tick(1, 6), brokerNowMs: brokerMs(1_000) }, 100).fold;
+  const late = foldTick(first, { ...alive(1, 6), brokerNowMs: brokerMs(1_500) }, 9_000).fold;
+  assert.deepEqual([late.heardAtMs, late.clock?.atMs], [9_000, 100]);
+  const moved = foldBook(late, book(2, 1, [trade(1)]), 30_000).fold;
+  assert.equal(moved.heardAtMs, 30_000);
+  assert.equal(foldTick(moved, tick(1, 7), 31_000).fold.heardAtMs, 30_000);
+  assert.equal(foldBook(moved, book(1, 9, [trade(1)]), 31_000).fold.heardAtMs, 30_000);
+});
