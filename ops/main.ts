@@ -118,7 +118,7 @@ function commands(args: readonly string[], exit: (code: number) => void): Comman
 
   program
     .command("drill <name>")
-    .description(`one failure on real processes, its timeline second by second and the verdict: ${DRILL_NAMES.join(", ")}`)
+    .description(`one failure on real processes, its timeline second by second and the verdict: ${DRILL_NAMES.join(", ")}; or stale-writer: a writer that is behind its account's new owner`)
     .option("--profile <name>", "the lease's times: published, steady or fast", DRILL_DEFAULTS.profile)
     .option("--rounds <n>", "how often what is struck once is struck; by default freeze 20 times, rolling-upgrade each node, others once")
     .option("--json", "one JSON object on standard output")

@@ -37,7 +37,8 @@ export interface TakeoverOptions {
 
 const MARK_AGAIN_MS = 1_000;
 const POLL_MS = 250;
-const LATE_MS = 15_000;
+/** So long a barrier is waited for. */
+export const BARRIER_LATE_MS = 15_000;
 /** A barrier that is late is asked for less often. */
 const LATE_POLL_MS = 5_000;
 
@@ -119,7 +120,7 @@ export class Takeover {
     this.#markedEpoch = epoch;
     journal.note({ account: ownership.account, epoch }, "marker", { afterMs: Math.round(clock.monotonicMs() - this.#startedAtMs), first: isFirst });
     if (isFirst) {
-      this.#late = clock.after(LATE_MS, () => this.#isLate());
+      this.#late = clock.after(BARRIER_LATE_MS, () => this.#isLate());
       this.#pollAfter(0);
       onMarked();
     }
@@ -147,7 +148,7 @@ export class Takeover {
     const { ownership, journal, metrics, look } = this.#options;
     this.#barrier = "late";
     metrics.count("barriers_late");
-    journal.note(ownership.subject, "barrier_late", { waitedMs: LATE_MS, epoch: this.#markedEpoch });
+    journal.note(ownership.subject, "barrier_late", { waitedMs: BARRIER_LATE_MS, epoch: this.#markedEpoch });
     look("barrier late");
   }
 

@@ -24,7 +24,7 @@ const MAX_ROUNDS = 100;
 /** @throws LockstepError `configuration`: one line for each fault */
 export function drillPlan(name: string, { profile: profileText, rounds: roundsText }: DrillTexts): DrillPlan {
   const faults: string[] = [];
-  if (!isDrillName(name)) faults.push(`drill ${JSON.stringify(name)}: expected one of ${DRILL_NAMES.join(", ")}`);
+  if (!isDrillName(name)) faults.push(`drill ${JSON.stringify(name)}: expected one of ${DRILL_NAMES.join(", ")} or stale-writer`);
   const profile = PROFILE_NAMES.find((each) => each === profileText);
   if (profile === undefined) faults.push(`--profile: expected ${PROFILE_NAMES.join(", ")}, got ${JSON.stringify(profileText)}`);
   const repeated = roundsText === undefined ? null : /^\d{1,3}$/.test(roundsText) ? Number(roundsText) : 0;

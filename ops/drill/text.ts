@@ -3,6 +3,7 @@
 import { timelineLines } from "../timeline/render.ts";
 import type { DrillRecord } from "./record.ts";
 import type { DrillReport } from "./report.ts";
+import type { StaleReport } from "./staleWriter.ts";
 
 export function roundText(record: DrillRecord, report: DrillReport): string {
   const { timeline, fromMs, faultAtMs, endAtMs, round, rounds } = record;
@@ -19,6 +20,18 @@ export function roundText(record: DrillRecord, report: DrillReport): string {
     ...violations.map(({ rule, follower, detail }) => `VIOLATION  ${rule}${follower === null ? "" : ` at ${follower}`}: ${detail}`),
     `verdict    ${verdict}`,
   ].join("\n");
+}
+
+export function staleText({ rounds, verdict }: StaleReport): string {
+  const lines = rounds.flatMap(({ order, barrier, rows, writer, violations }) => [
+    order,
+    `  barrier  ${barrier.passed ? "passed" : "timed out"} after ${seconds(barrier.waitedMs)}`,
+    `  before   ${rows.before.join(", ")}`,
+    `  after    ${rows.after.join(", ")}`,
+    `  writer   of ${writer.of}: lag ${writer.lag}, ${writer.written} written, ${writer.fenced} kept out, ${writer.rejected} kept aside`,
+    ...violations.map((violation) => `  VIOLATION  ${violation}`),
+  ]);
+  return [...lines, `verdict    ${verdict}`].join("\n");
 }
 
 const seconds = (ms: number | null): string => (ms === null ? "unknown" : `${(ms / 1_000).toFixed(1)} s`);

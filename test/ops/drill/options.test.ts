@@ -25,7 +25,7 @@ test("profiles are taken by their names", () => {
 
 test("everything that is wrong is said at once", () => {
   for (const [name, texts, lines] of [
-    ["nothing", { profile: "fast" }, [/^drill "nothing": expected one of clean-stop, .*rolling-upgrade$/]],
+    ["nothing", { profile: "fast" }, [/^drill "nothing": expected one of clean-stop, .*rolling-upgrade or stale-writer$/]],
     ["freeze", { profile: "slow", rounds: "0" }, [/^--profile: expected published, steady, fast, got "slow"$/, /^--rounds: expected a whole number from 1 to 100, got "0"$/]],
     ["freeze", { profile: "fast", rounds: "1e2" }, [/^--rounds: .*got "1e2"$/]],
     ["toString", { profile: "fast" }, [/^drill "toString": /]],
