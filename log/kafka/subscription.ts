@@ -122,7 +122,8 @@ export class KafkaSubscription implements Subscription {
     this.#mute();
     this.#member.hold([...this.#held.values()]);
     const busy = [...this.#feeds.values()].flatMap((feed) => feed.busy ?? []);
-    await Promise.race([Promise.all(busy), pause(clock, busy.length === 0 ? 0 : limits.handoverMs)]);
+    // A timer that is left would keep a process that has nothing more to do.
+    if (busy.length > 0) await within(clock, limits.handoverMs, "a batch under way", Promise.all(busy)).catch(() => undefined);
     this.#state = "ended";
     await this.#leave();
   }
