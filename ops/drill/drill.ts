@@ -47,7 +47,7 @@ export interface DrillOptions {
 
 const START_LIMIT_MS = 120_000;
 /** Trading before the first fault: sessions are warm, and everybody has something open. */
-const WARM_UP_MS = 3_000;
+const WARM_UP_MS = 2_000;
 /** Trading after all is owned again: new owners have their first orders, and settle. */
 const AFTERWARDS_MS = 4_000;
 /** Others have traded for so long when what they took over from is healed. */
@@ -55,7 +55,7 @@ const ADOPTED_MS = 3_000;
 const BURST_BEFORE_HEAL_MS = 3_000;
 const ORDER_LIMIT_MS = 3_000;
 /** No account changes hands when it is struck: who has too many gives them away one by one. */
-const QUIET_MS = 4_000;
+const QUIET_MS = 3_000;
 const QUIET_LIMIT_MS = 45_000;
 const RECOVERY_SLACK_MS = 90_000;
 const REST_LIMIT_MS = 90_000;
