@@ -73,10 +73,11 @@ function playFrozen({ before = NOTHING, after = NOTHING, more = {}, expects = {}
 }
 
 /** n1 is cut off from the database, copies until its deadline, and n2 claims f1. */
-function playCut({ within = NOTHING, after = NOTHING, more = {}, expects = {}, copiesForMs = null }: Breaks & { readonly copiesForMs?: number | null } = {}): DrillRecord {
+function playCut({ before = NOTHING, within = NOTHING, after = NOTHING, more = {}, expects = {}, copiesForMs = null }: Breaks & { readonly copiesForMs?: number | null } = {}): DrillRecord {
   const stage = new DrillStage();
   const node = stage.node(N1);
   stage.trade(5_000);
+  before(stage);
   stage.fault(N1);
   node.renewing = false;
   const leftMs = stage.leaseLeftMs(N1);

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Ticket } from "../../../../protocol/ids.ts";
+import type { Points } from "../../../../protocol/units.ts";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import { cut, down, frozen, killed } from "./drills.ts";
-import { rulesOf, SETTLE_MS, N1, type DrillStage } from "./drillStage.ts";
+import { F1, N1, N2, rulesOf, SETTLE_MS, type DrillStage } from "./drillStage.ts";
 
 describe("a drill that went as it should", () => {
   for (const [what, record] of [
@@ -25,6 +27,15 @@ describe("the numbers of a report", () => {
     assert.deepEqual(report.gapMs, { measured: 640, arithmetic: 500 + 40 + 100 });
   });
   test("a trade of the gap is opened late, when the former owner's orders have settled", () => assert.equal(report.lateOpenMs, 400 + 100 + SETTLE_MS));
+  test("also when its master has changed it since", () => {
+    let ticket = 0 as Ticket;
+    const changed = (stage: DrillStage): void => {
+      stage.acquire(F1, N2, 2);
+      stage.pass(200);
+      stage.master.modify(ticket, { stopLoss: 100_000 as Points, takeProfit: null });
+    };
+    assert.equal(judge(killed({ within: (stage) => void (ticket = stage.open({ keep: true })), takeover: changed })).lateOpenMs, 400 + 100 + SETTLE_MS);
+  });
   test("followers that were left alone, and their orders since", () => {
     assert.equal(report.untouched.followers, 1);
     assert.ok(report.untouched.orders > 50);
@@ -46,7 +57,7 @@ describe("the numbers of a report", () => {
 });
 
 describe("records of several faults", () => {
-  const wrong = (more: Parameters<typeof killed>[0] = {}) => killed({ after: (stage) => void stage.ask("f1" as never, N1, 1, stage.openOrder("f1" as never, stage.open())), ...more });
+  const wrong = (more: Parameters<typeof killed>[0] = {}) => killed({ after: (stage) => void stage.ask(F1, N1, 1, stage.openOrder(F1, stage.open())), ...more });
   const { faultAtMs, endAtMs } = killed();
 
   test("what lies after a record is not its", () => assert.deepEqual(rulesOf(wrong({ more: { rounds: 2, endAtMs: faultAtMs + 4_000 } })), []));

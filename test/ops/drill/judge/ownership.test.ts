@@ -8,7 +8,7 @@ import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { Ticket } from "../../../../protocol/ids.ts";
 import type { DrillRecord } from "../../../../ops/drill/record.ts";
 import { ARRIVAL_MS } from "../../../../ops/drill/judge/evidence.ts";
-import { cut, frozen, killed } from "./drills.ts";
+import { cut, down, frozen, killed } from "./drills.ts";
 import { EUR, F1, M1, N1, N2, type DrillStage } from "./drillStage.ts";
 
 const count = (record: DrillRecord, rule: string): number => judge(record).violations.filter((violation) => violation.rule === rule).length;
@@ -92,6 +92,7 @@ describe("an order outside its node's lease", () => {
     isRight(late(40), RULE);
   });
   test("that lapsed and is live again, under an epoch from before: found", () => assert.equal(count(frozen({ after: (stage) => void stage.ask(F1, N1, 1, cancel) }), RULE), 1));
+  test("that lapsed and is live again, though nobody else took the account: found", () => assert.equal(count(down({ takeover: () => undefined, after: (stage) => void stage.ask(F1, N1, 1, cancel) }), RULE), 1));
   test("of a boot that never had one: found", () => assert.equal(count(killed({ after: (stage) => void stage.ask(F1, { node: "n9", boot: "b9" }, 2, cancel) }), RULE), 1));
   test("before its first: found", () => assert.equal(count(killed({ more: { leases: killed().leases.filter(({ node, atMs }) => node !== "n2" || atMs > 1_700_000_004_000) } }), RULE) > 0, true));
 });
@@ -102,6 +103,7 @@ describe("an order under an epoch", () => {
   test("of its own: right", () => isRight(sent(2), RULE));
   test("that nobody was given: found", () => isFound(sent(3), RULE));
   test("that was another's: found", () => isFound(sent(1), RULE));
+  test("that is another's, who has it: found", () => isFound(killed({ before: (stage) => void stage.ask(F1, N2, 1, cancel) }), RULE));
   test("that was over, the account being another's: found", () => {
     const moved = (stage: DrillStage): void => {
       stage.release(F1);

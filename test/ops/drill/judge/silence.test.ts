@@ -80,9 +80,11 @@ describe("a node that is cut off from the database", () => {
   test("lifts under its old epoch when it is healed: found", () => assert.equal(found(cut({ after: (stage) => void stage.ask(F1, N1, 1, cancel) }), "ordered-after-deadline"), 1));
   test("whose masters do nothing: said", () => assert.ok(unjudged(cut({ within: (stage) => stage.pass(4_000), copiesForMs: 7_200 }), "stopped-early")));
   test("whose last renewal had no answer: may stop by either deadline", () => {
+    const before = (stage: DrillStage): void => stage.trade(1_400);
     const renewed = (stage: DrillStage): void => stage.seenLease(N1, stage.nowMs - 20 + FAST.ttlMs);
-    assert.equal(found(cut({ within: renewed }), "stopped-early"), 0);
-    assert.equal(found(cut({ within: renewed, copiesForMs: FAST.ttlMs - FAST.marginMs }), "ordered-after-deadline"), 0);
+    assert.equal(found(cut({ before, within: renewed }), "stopped-early"), 0);
+    assert.equal(found(cut({ before, within: renewed, copiesForMs: FAST.ttlMs - FAST.marginMs }), "ordered-after-deadline"), 0);
+    assert.notEqual(found(cut({ before, copiesForMs: FAST.ttlMs - FAST.marginMs }), "ordered-after-deadline"), 0);
   });
   test("whose lease was not seen: said", () => {
     const record = cut();
