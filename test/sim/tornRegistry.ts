@@ -11,8 +11,8 @@ import { memoryRegistry } from "../../storage/memory/registry.ts";
 import type { MachineClock } from "./machineClock.ts";
 import type { FakeScheduler } from "./scheduler.ts";
 
-/** How things stand now between one process and the database. */
-export interface Link {
+/** How things stand now on one connection. */
+export interface Channel {
   /** Chances. */
   lostQuestions: number;
   lostAnswers: number;
@@ -20,11 +20,24 @@ export interface Link {
   hopMs: number;
   /** From a statement's snapshot to its end, up to. */
   statementMs: number;
+}
+
+/** How things stand now between one process and the database: renewals have a connection of their own. */
+export interface Link {
+  readonly renewals: Channel;
+  readonly claims: Channel;
   /** Asking fails at once. */
   down: boolean;
 }
 
-export const goodLink = (): Link => ({ lostQuestions: 0, lostAnswers: 0, hopMs: 4, statementMs: 0, down: false });
+const goodChannel = (): Channel => ({ lostQuestions: 0, lostAnswers: 0, hopMs: 4, statementMs: 0 });
+
+export const goodLink = (): Link => ({ renewals: goodChannel(), claims: goodChannel(), down: false });
+
+export function heal(link: Link): void {
+  for (const channel of [link.renewals, link.claims]) Object.assign(channel, goodChannel());
+  link.down = false;
+}
 
 /** `onReleased`: at the moment the row is free. */
 export function tornRegistry(cell: MemoryCell, clock: FakeScheduler, machine: MachineClock, link: Link, onReleased: (account: HeldAccount["account"]) => void): Registry {
@@ -35,16 +48,16 @@ export function tornRegistry(cell: MemoryCell, clock: FakeScheduler, machine: Ma
   const isDown = (): boolean => link.down;
   const refused = <T>(): Promise<T> => heard(() => Promise.reject(new LockstepError("database_busy", "down")));
 
-  async function asked<T>(begin: () => Promise<() => Promise<T> | T>): Promise<T> {
-    await passed(link.hopMs);
+  async function asked<T>(channel: Channel, begin: () => Promise<() => Promise<T> | T>): Promise<T> {
+    await passed(channel.hopMs);
     if (isDown()) return refused();
-    if (random.next() < link.lostQuestions) return new Promise(() => undefined);
+    if (random.next() < channel.lostQuestions) return new Promise(() => undefined);
     const end = await begin();
-    if (link.statementMs > 0) await passed(link.statementMs);
+    if (channel.statementMs > 0) await passed(channel.statementMs);
     const result = await end();
-    await passed(link.hopMs);
+    await passed(channel.hopMs);
     if (isDown()) return refused();
-    if (random.next() < link.lostAnswers) return new Promise(() => undefined);
+    if (random.next() < channel.lostAnswers) return new Promise(() => undefined);
     return heard(() => Promise.resolve(result));
   }
 
@@ -67,19 +80,19 @@ export function tornRegistry(cell: MemoryCell, clock: FakeScheduler, machine: Ma
 
   return {
     renew: (me, terms) =>
-      asked(async () => {
+      asked(link.renewals, async () => {
         const { accounts } = await memoryRegistry(snapshot()).renew(me, terms);
         return async () => ({ ...(await whole.renew(me, terms)), accounts });
       }),
-    claim: (me, terms) => asked(torn((registry) => registry.claim(me, terms))),
-    take: (me, accounts, terms) => asked(torn((registry) => registry.take(me, accounts, terms))),
+    claim: (me, terms) => asked(link.claims, torn((registry) => registry.claim(me, terms))),
+    take: (me, accounts, terms) => asked(link.claims, torn((registry) => registry.take(me, accounts, terms))),
     release: (me: Identity, held, unsettledMs) =>
-      asked(() => Promise.resolve(async () => {
+      asked(link.claims, () => Promise.resolve(async () => {
         const isReleased = await whole.release(me, held, unsettledMs);
         if (isReleased) onReleased(held.account);
         return isReleased;
       })),
-    leave: (me) => asked(() => Promise.resolve(() => whole.leave(me))),
-    sweep: (deadForMs) => asked(() => Promise.resolve(() => whole.sweep(deadForMs))),
+    leave: (me) => asked(link.claims, () => Promise.resolve(() => whole.leave(me))),
+    sweep: (deadForMs) => asked(link.claims, () => Promise.resolve(() => whole.sweep(deadForMs))),
   };
 }
