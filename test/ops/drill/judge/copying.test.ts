@@ -6,7 +6,8 @@ import { describe, test } from "node:test";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { DrillRecord, SaidEvent } from "../../../../ops/drill/record.ts";
 import { cut, frozen, killed } from "./drills.ts";
-import { F1, F2, M1, N1, N2, rulesOf, type DrillStage } from "./drillStage.ts";
+import { F1, F2, M1, N1, N2 } from "./drillCast.ts";
+import { rulesOf, type DrillStage } from "./drillStage.ts";
 
 const found = (record: DrillRecord, rule: string): number => judge(record).violations.filter((violation) => violation.rule === rule).length;
 const unjudged = (record: DrillRecord, what: string): boolean => judge(record).violations.some(({ rule, detail }) => rule === "not-judged" && detail.startsWith(what));

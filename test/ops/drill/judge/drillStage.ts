@@ -1,33 +1,26 @@
 // Owns the stage of the judge's tests: a small cluster that keeps the rules, on the real broker without sockets, in time that passes
 // only when told; and the record that a drill would make of it. A test breaks one thing, on the stage or in the record.
 
-import { DEFAULT_LINK_SETTINGS, type Link } from "../../../../protocol/accounts.ts";
-import { accountId, bootId, linkId, magic, nodeId, symbolName, type AccountId, type Epoch, type Ticket } from "../../../../protocol/ids.ts";
+import type { Link } from "../../../../protocol/accounts.ts";
+import { bootId, nodeId, type AccountId, type Epoch, type Ticket } from "../../../../protocol/ids.ts";
 import type { Order } from "../../../../protocol/orders.ts";
 import type { Pair } from "../../../../protocol/pairs.ts";
 import type { TimelineDetail, TimelineEntry, TimelineEvent } from "../../../../protocol/timeline.ts";
-import type { Platform, Position } from "../../../../protocol/trades.ts";
-import { volumeFromLots, type BrokerMs, type Points, type VolumeUnits, type WallMs } from "../../../../protocol/units.ts";
+import type { Position } from "../../../../protocol/trades.ts";
+import type { BrokerMs, Points, VolumeUnits, WallMs } from "../../../../protocol/units.ts";
 import { FAST } from "../../../../actors/core/leaseProfile.ts";
-import type { BrokerAccount } from "../../../../ops/broker/accounts.ts";
 import { Broker } from "../../../../ops/broker/broker.ts";
 import { resultCode } from "../../../../ops/broker/engine/refusals.ts";
 import { BrokerLog, type BrokerLogFact } from "../../../../ops/broker/log.ts";
 import { MemoryLogSink } from "../../../../ops/broker/logSinks.ts";
 import { Trader } from "../../../../ops/broker/trader.ts";
-import type { Cast } from "../../../../ops/demo/cast.ts";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { Owner } from "../../../../ops/drill/judge/leases.ts";
 import type { DrillRecord, Expectations, LeaseChange, OwnerChange, SaidEvent } from "../../../../ops/drill/record.ts";
 import type { DrillReport } from "../../../../ops/drill/report.ts";
 import { blankRow } from "../../demo/check/copierRow.ts";
+import { CAST, EUR, F1, F2, lots, M1, N1, N2 } from "./drillCast.ts";
 
-export const M1 = accountId("m1");
-export const F1 = accountId("f1");
-export const F2 = accountId("f2");
-export const N1: Owner = { node: "n1", boot: "b1" };
-export const N2: Owner = { node: "n2", boot: "b2" };
-export const EUR = symbolName("eurusd");
 export const SETTLE_MS = 2_000;
 const OFFSET_MS = 7_200_000;
 const PLAN_MS = 100;
@@ -36,23 +29,6 @@ const POLL_MS = 60;
 const HOLD_MS = 2_000;
 const TRADE_MS = 200;
 const SILENT: Expectations = { accounts: "any", copiesUntilDeadline: false, silentFrom: null, gap: false, longestGapMs: null, lostOldestMs: null };
-
-const lots = (text: string): VolumeUnits => volumeFromLots(text);
-
-function account(id: AccountId, login: number, platform: Platform, firstTicket: number): BrokerAccount {
-  return { account: id, login, password: "x", platform, company: `of ${id}`, firstTicket, symbols: [{ symbol: EUR, instrument: "eurusd", digits: 5, volumeMin: lots("0.01"), volumeStep: lots("0.01"), volumeMax: lots("100"), stopLevelPoints: 0 }] };
-}
-
-const link = (follower: AccountId, number: number): Link => ({ id: linkId(`m1-${follower}`), master: M1, follower, magic: magic(number), enabled: true, settings: { ...DEFAULT_LINK_SETTINGS, slippagePoints: 100 } });
-
-const CAST: Cast = {
-  instruments: [{ name: "eurusd", digits: 5 }],
-  master: account(M1, 1, "mt4", 1_000_001),
-  followers: [
-    { broker: account(F1, 2, "mt4", 2_000_001), link: link(F1, 7_001) },
-    { broker: account(F2, 3, "mt5", 3_000_001), link: link(F2, 7_002) },
-  ],
-};
 
 /** One node that renews its lease as long as it is alive and reaches the database. */
 interface Node extends Owner {

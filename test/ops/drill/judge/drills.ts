@@ -2,7 +2,8 @@
 
 import { FAST } from "../../../../actors/core/leaseProfile.ts";
 import type { DrillRecord, Expectations } from "../../../../ops/drill/record.ts";
-import { DrillStage, F1, F2, M1, N1, N2 } from "./drillStage.ts";
+import { F1, F2, M1, N1, N2 } from "./drillCast.ts";
+import { DrillStage } from "./drillStage.ts";
 
 export const KILLED: Partial<Expectations> = { accounts: "move", silentFrom: "fault", gap: true, lostOldestMs: 50 };
 export const FROZEN: Partial<Expectations> = { accounts: "move", silentFrom: "heal", gap: true };

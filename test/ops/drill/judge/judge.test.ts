@@ -6,7 +6,8 @@ import type { Ticket } from "../../../../protocol/ids.ts";
 import type { Points } from "../../../../protocol/units.ts";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import { cut, down, frozen, killed } from "./drills.ts";
-import { F1, N1, N2, rulesOf, SETTLE_MS, type DrillStage } from "./drillStage.ts";
+import { F1, N1, N2 } from "./drillCast.ts";
+import { rulesOf, SETTLE_MS, type DrillStage } from "./drillStage.ts";
 
 describe("a drill that went as it should", () => {
   for (const [what, record] of [

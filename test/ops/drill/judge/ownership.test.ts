@@ -9,7 +9,8 @@ import type { Ticket } from "../../../../protocol/ids.ts";
 import type { DrillRecord } from "../../../../ops/drill/record.ts";
 import { ARRIVAL_MS } from "../../../../ops/drill/judge/evidence.ts";
 import { cut, down, frozen, killed } from "./drills.ts";
-import { EUR, F1, M1, N1, N2, type DrillStage } from "./drillStage.ts";
+import { EUR, F1, M1, N1, N2 } from "./drillCast.ts";
+import type { DrillStage } from "./drillStage.ts";
 
 const count = (record: DrillRecord, rule: string): number => judge(record).violations.filter((violation) => violation.rule === rule).length;
 const isFound = (record: DrillRecord, rule: string): void => assert.notEqual(count(record, rule), 0, `${rule} is not found`);

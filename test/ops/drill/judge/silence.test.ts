@@ -8,7 +8,8 @@ import { ARRIVAL_MS } from "../../../../ops/drill/judge/evidence.ts";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { DrillRecord } from "../../../../ops/drill/record.ts";
 import { cut, down, frozen, killed } from "./drills.ts";
-import { EUR, F1, F2, M1, N1, N2, type DrillStage } from "./drillStage.ts";
+import { EUR, F1, F2, M1, N1, N2 } from "./drillCast.ts";
+import type { DrillStage } from "./drillStage.ts";
 
 const cancel = { kind: "cancel", ticket: 77 as Ticket, symbol: EUR } as const;
 const found = (record: DrillRecord, rule: string): number => judge(record).violations.filter((violation) => violation.rule === rule).length;
