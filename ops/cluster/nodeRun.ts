@@ -97,7 +97,7 @@ export class NodeRun {
     const { pid } = this.#child;
     const [child] = pid === undefined ? [] : await childrenOf(pid);
     if (pid === undefined || child === undefined) throw new LockstepError("stopped", `node ${this.name} has ended`);
-    const forget = at === "freeze" ? await onceWeAreGone(`kill -CONT -- -${pid}`) : null; // (4)
+    const forget = at === "freeze" ? await onceWeAreGone(`kill -s CONT -- -${pid}`) : null; // (4)
     return () => {
       this.#struck = true;
       if (at === "kill_child") return signalIfAlive(child, "SIGKILL");

@@ -7,7 +7,7 @@ import { symbolName } from "../../protocol/ids.ts";
 import type { Statement, StatementFormat } from "../statement/model.ts";
 
 /** At this rate some orders of every node wait for their answers at any moment. */
-export const TRADING: TradingPlan = { everyMs: 400, burstEveryMs: 60 };
+export const TRADING: TradingPlan = { everyMs: 300, burstEveryMs: 100 };
 
 const FORMATS = ["mt4-html", "mt5-html"] as const satisfies readonly StatementFormat[];
 const SYMBOLS = ["eurusd", "gbpusd"].map((symbol) => ({ symbol: symbolName(symbol), digits: 5 }));

@@ -54,7 +54,7 @@ const AFTERWARDS_MS = 4_000;
 const ADOPTED_MS = 3_000;
 const BURST_BEFORE_HEAL_MS = 3_000;
 const ORDER_LIMIT_MS = 3_000;
-/** No account changes hands when it is struck: who has too many gives them away one by one. */
+/** No account changes hands when it is struck, or when a round is over: who has too many gives them away one by one. */
 const QUIET_MS = 3_000;
 const QUIET_LIMIT_MS = 45_000;
 const RECOVERY_SLACK_MS = 90_000;
@@ -138,7 +138,7 @@ class DrillRun {
   async #round(scene: Scene, round: Round): Promise<SeenRound> {
     const { clock, random, plan } = this.#options;
     const fromMs = this.#seen.at(-1)?.endAtMs ?? clock.wallMs();
-    await this.#until(() => clock.wallMs() - (scene.rows.owners.at(-1)?.atMs ?? 0) > QUIET_MS, QUIET_LIMIT_MS);
+    await this.#quiet(scene); // before the first
     const runs = this.#chosen(scene, round);
     const struck = runs.map(({ name }): StruckNode => ({ node: name, boot: scene.rows.leaseOf(name)?.boot ?? null }));
     const aimed = await aim(round.strike, { scene, runs, clock, random, onFailure: (error) => this.#fail(error) });
@@ -158,7 +158,12 @@ class DrillRun {
     await this.#recovered(scene, struck, round);
     if (plan.drill.burst) await scene.stage.act("calm");
     await this.#pause(AFTERWARDS_MS);
+    await this.#quiet(scene);
     return { round, struck, fromMs, faultAtMs, healAtMs, endAtMs: clock.wallMs() };
+  }
+
+  #quiet(scene: Scene): Promise<void> {
+    return this.#until(() => this.#options.clock.wallMs() - (scene.rows.owners.at(-1)?.atMs ?? 0) > QUIET_MS, QUIET_LIMIT_MS);
   }
 
   /** Those with most followers first; whoever has a master stays, where others can be had. */

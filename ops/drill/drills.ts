@@ -72,8 +72,8 @@ const MOVES: Expectations = { ...NOTHING, accounts: "move", gap: true };
 const STAYS: Expectations = { ...NOTHING, accounts: "stay" };
 /** What a kill may cost: what was under way to the log at that moment. */
 const KILLED: Expectations = { ...MOVES, silentFrom: "fault", lostOldestMs: 50 };
-/** Whatever the ttl: near two seconds, and what a busy machine adds. */
-const QUICK_MS = 4_000;
+/** Whatever the ttl: near two seconds with the claim poll, and what a busy machine adds. */
+const QUICK_MS = 3_500;
 
 const round = (strike: Strike, whom: Whom, more: Partial<Round>): Round => ({ strike, whom, heal: "never", comesBack: null, expects: MOVES, ...more });
 const drill = (what: string, more: Partial<Drill> & Pick<Drill, "rounds">): Drill => ({ what, nodes: 3, accountsFirst: false, ownKafka: false, burst: false, repeated: 1, ...more });
@@ -120,7 +120,7 @@ export const DRILLS = {
     rounds: [round("restart_kafka", "none", { heal: { afterMs: 3_000 }, expects: STAYS })],
   }),
   "master-node-kill": drill("the node that has a master is killed", {
-    rounds: [round("kill_child", "owner_of_master", { expects: KILLED })],
+    rounds: [round("kill_child", "owner_of_master", { expects: { ...KILLED, longestGapMs: QUICK_MS } })],
   }),
   race: drill("many nodes start at once and contend for the same accounts for 20 s", {
     nodes: 6,
@@ -129,7 +129,7 @@ export const DRILLS = {
   }),
   "rolling-upgrade": drill("nodes are replaced one by one under their names", {
     repeated: 3,
-    rounds: [round("stop", "one", { comesBack: "before_adoption", expects: { ...KILLED, accounts: "any", lostOldestMs: 0 } })],
+    rounds: [round("stop", "one", { comesBack: "before_adoption", expects: { ...KILLED, accounts: "any", lostOldestMs: 0, longestGapMs: QUICK_MS } })],
   }),
 } as const satisfies Readonly<Record<string, Drill>>;
 

@@ -26,7 +26,7 @@ export interface Expectations {
   readonly silentFrom: "fault" | "heal" | null;
   /** There is a gap to be measured: from the fault to the new owners' first orders. */
   readonly gap: boolean;
-  /** The longest gap that is allowed whatever the lease's times are; null: the arithmetic one and a second. */
+  /** The longest gap that is allowed whatever the ttl is; null: the arithmetic one and a second. In a drill's row: beyond the claim poll. */
   readonly longestGapMs: number | null;
   /** How old the oldest event may be that the log lacks because of the fault; null: not judged. */
   readonly lostOldestMs: number | null;

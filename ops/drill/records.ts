@@ -5,6 +5,7 @@
 //    is no part of the drill.
 
 import { join } from "node:path";
+import type { LeaseProfile } from "../../actors/core/leaseProfile.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { TimelineEntry } from "../../protocol/timeline.ts";
 import { SETTLE_MS } from "../cluster/fleet.ts";
@@ -17,7 +18,7 @@ import { byTime } from "../timeline/entries.ts";
 import { readTimelineLog } from "../timeline/fromLogs.ts";
 import type { Round } from "./drills.ts";
 import type { DrillPlan } from "./options.ts";
-import type { DrillRecord, DrillTroupe, StruckNode } from "./record.ts";
+import type { DrillRecord, DrillTroupe, Expectations, StruckNode } from "./record.ts";
 import { readSaid } from "./said.ts";
 import { callMsOf, type Scene } from "./scene.ts";
 import { turnEntries } from "./turns.ts";
@@ -78,6 +79,8 @@ export async function recordsOf({ plan, scene, folder, rounds, told, wrong, endA
   };
   return rounds.map(({ round, ...seen }, index): DrillRecord => {
     const isLast = index === rounds.length - 1;
-    return { ...shared, ...seen, round: index + 1, expects: round.expects, endAtMs: isLast ? endAtMs : seen.endAtMs, atEnd: isLast ? [...scene.fleet.violations, ...wrong, ...refused] : [] };
+    return { ...shared, ...seen, round: index + 1, expects: expectationsOf(round, shared.lease), endAtMs: isLast ? endAtMs : seen.endAtMs, atEnd: isLast ? [...scene.fleet.violations, ...wrong, ...refused] : [] };
   });
 }
+
+const expectationsOf = ({ expects }: Round, { claimPollMs }: LeaseProfile): Expectations => ({ ...expects, longestGapMs: expects.longestGapMs === null ? null : expects.longestGapMs + claimPollMs });

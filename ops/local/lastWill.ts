@@ -10,9 +10,10 @@ import { once } from "node:events";
  * @param command of a shell, made of nothing from outside
  */
 export async function onceWeAreGone(command: string): Promise<() => void> {
-  const shell = spawn("/bin/sh", ["-c", `echo waits; read -r word || { ${command}; }`], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
+  const shell = spawn("/bin/sh", ["-c", `echo waits; read -r word || { ${command}; } >/dev/null`], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
   shell.stdin.on("error", () => undefined);
   await once(shell.stdout, "data"); // (1)
+  shell.stdout.destroy();
   shell.unref();
   return () => void shell.stdin.end("never mind\n");
 }

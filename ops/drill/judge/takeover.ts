@@ -4,6 +4,9 @@
 import type { AccountId } from "../../../protocol/ids.ts";
 import { wallMs, type Evidence } from "./evidence.ts";
 import { isSame, type Owner } from "./leases.ts";
+import type { Tenure } from "./tenures.ts";
+
+type OwnedTenure = Tenure & { readonly owner: Owner };
 
 export interface Takeover {
   readonly atMs: number;
@@ -20,12 +23,21 @@ export function takeoverOf(evidence: Evidence, account: AccountId, isMaster: boo
   const held = tenures.at(account, faultAtMs);
   const cutMs = record.struck.length === 0 ? firstLoginMs(evidence, account) : null;
   if (cutMs !== null) return { atMs: cutMs, sessionMs: tookMs(evidence, account, isMaster, cutMs, null), leaseLeftMs: 0 };
-  const next = tenures.acquiredAfter(account, faultAtMs);
+  const next = servedAfter(evidence, account, isMaster);
   const leaseLeftMs = held === null || held.owner === null ? 0 : leaseLeft(evidence, held.owner, next?.fromMs ?? Infinity);
   // Nobody else had to come: what was away came back.
   if (next === null) return healAtMs === null ? null : { atMs: healAtMs, sessionMs: 0, leaseLeftMs };
   const keepsSession = isMaster && isSame(next.owner, held?.owner ?? null);
   return { atMs: next.fromMs, sessionMs: keepsSession ? 0 : tookMs(evidence, account, isMaster, next.fromMs, next.epoch), leaseLeftMs };
+}
+
+/** The first acquisition after the fault that its owner kept for long enough to answer ticks; where none was, the first. */
+function servedAfter(evidence: Evidence, account: AccountId, isMaster: boolean): OwnedTenure | null {
+  const first = evidence.tenures.acquiredAfter(account, evidence.record.faultAtMs);
+  for (let next = first; next !== null; next = evidence.tenures.acquiredAfter(account, next.fromMs)) {
+    if (tookMs(evidence, account, isMaster, next.fromMs, next.epoch) !== null) return next;
+  }
+  return first;
 }
 
 function firstLoginMs(evidence: Evidence, account: AccountId): number | null {
