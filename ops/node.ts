@@ -21,6 +21,7 @@ import { Supervisor, type SupervisorOptions } from "../actors/shell/supervisor.t
 import { TickReader } from "../actors/shell/tickReader.ts";
 import { UptimeRecorder } from "../actors/shell/uptimeRecorder.ts";
 import { WriterActor, type WaitingRows } from "../actors/shell/writerActor.ts";
+import { WriterSeat } from "../actors/shell/writerSeat.ts";
 import { LockstepError, messageOf } from "../protocol/errors.ts";
 import type { AccountId, CellId } from "../protocol/ids.ts";
 import type { Clock, Random } from "../protocol/ports/clock.ts";
@@ -155,14 +156,9 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     onCrash: options.onFatal,
   });
   supervisor.attach(reader);
-  const writer = new WriterActor({
-    ...shared,
-    group: writersGroup(cell),
-    topic: topicName(cell, "pair-events"),
-    batchRows: limits.writerRows,
-    batchMs: limits.writerMs,
-    onCrash: options.onFatal,
-  });
+  const writing = { ...shared, group: writersGroup(cell), topic: topicName(cell, "pair-events"), batchRows: limits.writerRows, batchMs: limits.writerMs, onCrash: options.onFatal };
+  // A node that drains trips its gate at the end, and writes to its own.
+  const writer = new WriterSeat({ make: () => new WriterActor(writing), isOpen: () => keeper.draining || gate.leftMs() > 0, clock, logger });
   const keeper: LeaseKeeper = new LeaseKeeper({
     ...shared,
     profile: limits.lease,

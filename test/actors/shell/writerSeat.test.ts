@@ -1,0 +1,85 @@
+// Owns the tests of when a node is one of its cell's writers.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { WriterSeat } from "../../../actors/shell/writerSeat.ts";
+import { FakeScheduler } from "../../sim/scheduler.ts";
+import { silent } from "../../support/silent.ts";
+
+function seat(how: { startFails?: () => boolean; stopTakes?: () => Promise<void> } = {}) {
+  const clock = new FakeScheduler(1);
+  const told: string[] = [];
+  const gate = { open: false };
+  let made = 0;
+  const make = () => {
+    const name = `w${(made += 1)}`;
+    return {
+      start: async () => {
+        told.push(`${name} begins`);
+        if (how.startFails?.() === true) throw new Error("no log");
+      },
+      stop: async () => {
+        told.push(`${name} ends`);
+        await how.stopTakes?.();
+      },
+      drain: async () => void told.push(`${name} drains`),
+      blockedPartitions: [made],
+      fetchedAtMs: made,
+      waiting: null,
+    };
+  };
+  return { clock, told, gate, seat: new WriterSeat({ make, isOpen: () => gate.open, clock, logger: silent }) };
+}
+
+test("a node writes from its start, leaves when its gate closes, and comes back as a new writer when it is open again", async () => {
+  const run = seat();
+  await run.seat.start();
+  await run.clock.advance(60_000);
+  assert.deepEqual(run.told, ["w1 begins"], "the gate was never open yet");
+  run.gate.open = true;
+  await run.clock.advance(1_000);
+  run.gate.open = false;
+  await run.clock.advance(1_000);
+  assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
+  assert.deepEqual([run.seat.fetchedAtMs, run.seat.blockedPartitions, run.seat.waiting], [null, [], null], "it says nothing of a log that it does not read");
+  run.gate.open = true;
+  await run.clock.advance(1_000);
+  assert.deepEqual([run.told.slice(2), run.seat.fetchedAtMs, run.seat.blockedPartitions], [["w2 begins"], 2, [2]]);
+  await run.seat.drain(1);
+  await run.seat.stop();
+  assert.deepEqual([run.told.slice(3), run.clock.pending], [["w2 drains", "w2 ends"], 0]);
+});
+
+test("no new writer begins before the one before it has ended", async () => {
+  let end: () => void = () => undefined;
+  const run = seat({ stopTakes: () => new Promise((resolve) => (end = resolve)) });
+  run.gate.open = true;
+  await run.seat.start();
+  await run.clock.advance(1_000);
+  run.gate.open = false;
+  await run.clock.advance(1_000);
+  run.gate.open = true;
+  await run.clock.advance(10_000);
+  assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
+  end();
+  await run.clock.advance(1_000);
+  assert.deepEqual(run.told, ["w1 begins", "w1 ends", "w2 begins"]);
+});
+
+test("one that could not begin is tried again; one that begins while the node stops ends again", async () => {
+  let fails = true;
+  const run = seat({ startFails: () => fails && run.told.length > 1 });
+  run.gate.open = true;
+  await run.seat.start();
+  await run.clock.advance(1_000);
+  run.gate.open = false;
+  await run.clock.advance(1_000);
+  run.gate.open = true;
+  await run.clock.advance(600);
+  assert.deepEqual(run.told.slice(2, 3), ["w2 begins"]);
+  fails = false;
+  await run.clock.advance(1_000);
+  assert.ok(run.told.includes("w3 begins"), run.told.join());
+  await run.seat.stop();
+  assert.equal(run.told.at(-1), "w3 ends");
+});
