@@ -122,7 +122,7 @@ test("a release whose answer was lost is made again when a renewal still lists t
   await elapsed(run.clock, run.keeper.start());
   const release = run.registry.release.bind(run.registry);
   run.registry.release = () => Promise.reject(new LockstepError("database_busy", "no connection"));
-  await elapsed(run.clock, run.keeper.giveUp(accountId("a")));
+  await elapsed(run.clock, run.keeper.handBack(accountId("a")));
   run.registry.release = release;
   await run.clock.advance(6_000);
   assert.deepEqual([run.registry.released, run.told.filter((what) => what.startsWith("acquired"))], [["a"], ["acquired a at 1 in 0"]]);

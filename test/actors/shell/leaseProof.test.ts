@@ -246,7 +246,8 @@ test("nor does it when that is answered late, while the new round asks for what 
   };
   await run.clock.until(() => run.registry.owned.some(({ epoch }) => epoch === 2), 20_000);
   run.registry.reply = { wasLive: false };
-  await run.clock.until(() => run.registry.takes.length === 1, STEADY.renewMs + 100); // the new round's, while the old one still waits
+  await run.clock.until(() => run.registry.takes.length === 1, STEADY.renewMs + 100).catch(() => undefined);
+  assert.equal(run.registry.takes.length, 1, "the new round's, while the old one still waits");
   run.registry.reply = {};
   run.registry.owned = [held("b", 2)]; // a is another's at epoch 3
   answerLate();
@@ -291,5 +292,5 @@ test("an account that is fenced alone is not opened by an answer to a question f
   answer();
   await run.clock.advance(1);
   assert.equal(run.gate.check({ slot: 1, epoch: 2 as Epoch }), "closed");
-  assert.ok(!run.told.includes("confirmed b at 2"));
+  assert.equal(run.told.includes("confirmed b at 2"), false);
 });
