@@ -83,7 +83,7 @@ WITH incoming AS MATERIALIZED (
   ON CONFLICT DO NOTHING
 )
 SELECT count AS written,
-       CASE WHEN count < (SELECT count(*) FROM incoming) THEN (SELECT array_agg(link_id || '/' || master_ticket || '/' || opening) FROM written) END AS keys
+       CASE WHEN count < (SELECT count(*) FROM incoming) THEN (SELECT coalesce(array_agg(link_id || '/' || master_ticket || '/' || opening), '{}') FROM written) END AS keys
   FROM (SELECT count(*) FROM written) counted`,
 };
 

@@ -1,0 +1,51 @@
+// Owns a man in the middle between a writer and PostgreSQL that knows one thing of its protocol: when a
+// transaction is to be committed.
+
+import { Proxy } from "../../ops/drill/proxy.ts";
+
+/** `before`: the server never hears of it. `reply`: it is done, and nobody hears of that. Both cut every connection. */
+export type AtCommit = "pass" | "before" | "reply";
+
+export interface DatabaseProxy {
+  readonly url: string;
+  /** Asked at each COMMIT. */
+  atCommit: () => AtCommit;
+  cut(): void;
+  /** Nothing gets through, and nobody is told. */
+  swallow(): void;
+  open(): void;
+  close(): Promise<void>;
+}
+
+const COMMIT = Buffer.from("COMMIT\0");
+const DEFAULT_PORT = 5432;
+
+export async function databaseProxy(target: string): Promise<DatabaseProxy> {
+  const url = new URL(target);
+  const inner = await Proxy.open({ host: url.hostname, port: Number(url.port || DEFAULT_PORT) }, ({ toServer, toClient }) => {
+    let isDone = false;
+    const cutAll = (): void => {
+      inner.passage = "cut";
+      inner.passage = "open";
+    };
+    return {
+      fromClient(piece) {
+        const asked = piece.includes(COMMIT) ? proxy.atCommit() : null;
+        if (asked === "before") return cutAll();
+        isDone = asked === "reply";
+        toServer(piece);
+      },
+      fromServer: (piece) => (isDone ? cutAll() : toClient(piece)),
+    };
+  });
+  url.host = inner.address;
+  const proxy: DatabaseProxy = {
+    url: url.href,
+    atCommit: () => "pass",
+    cut: () => void (inner.passage = "cut"),
+    swallow: () => void (inner.passage = "swallow"),
+    open: () => void (inner.passage = "open"),
+    close: () => inner.close(),
+  };
+  return proxy;
+}
