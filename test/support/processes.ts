@@ -1,7 +1,7 @@
 // Owns how tests look at processes and end them.
 
 import { spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 /** What a process says first; null when it ends without a word. */
@@ -19,9 +19,13 @@ export async function ended(child: ChildProcess, ask: () => void): Promise<void>
   await exit;
 }
 
-/** A process that ended and was not reaped yet does not run. */
+/** A process that ended and was not reaped yet does not run, nor one that has given its memory back and is just ending. */
 export function isRunning(pid: number): boolean {
   if (process.platform !== "linux") return spawnSync("kill", ["-0", `${pid}`]).status === 0;
-  const stat = `/proc/${pid}/stat`; // `ps` is missing in small containers
-  return existsSync(stat) && !/\) Z /.test(readFileSync(stat, "utf8"));
+  const words = `/proc/${pid}/cmdline`; // `ps` is missing in small containers
+  try {
+    return readFileSync(words).length > 0;
+  } catch {
+    return false;
+  }
 }

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -52,11 +52,10 @@ test("a process group that stands still goes on, as drills ask for it", { skip: 
   t.after(() => still.kill("SIGKILL"));
   const { pid } = still;
   assert.ok(pid !== undefined);
-  const state = { now: "" };
-  const look = async (): Promise<void> => void (state.now = / ([A-Z]) /.exec(await readFile(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "");
+  const state = (): string => / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
   const child = await willing(t, `kill -s CONT -- -${pid}`);
   process.kill(-pid, "SIGSTOP");
-  await until("it stands still", () => (void look(), state.now === "T"));
+  await until("it stands still", () => state() === "T");
   child.kill("SIGKILL");
-  await until("it goes on", () => (void look(), state.now === "S"));
+  await until("it goes on", () => state() === "S");
 });
