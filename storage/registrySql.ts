@@ -6,8 +6,7 @@
 /**
  * `spread`: one row for each platform of each node that is live and accepting, with its share. The
  * shares of a platform add up to its accounts: what does not divide evenly goes to the nodes that
- * hold most, among equals to the one that asks (then by name): nothing moves for the sake of a rounding, and no
- * account waits for the one node that the rounding favours.
+ * hold most (then by name), so that nothing moves for the sake of a rounding.
  * `room`: what the node's capacity leaves.
  */
 const SPREAD = `
@@ -25,7 +24,7 @@ const SPREAD = `
      WHERE n.cell = $1 AND n.accepting AND n.lease_until > clock_timestamp()
   ), spread AS (
     SELECT *, accounts / count(*) OVER (PARTITION BY platform)
-              + CASE WHEN row_number() OVER (PARTITION BY platform ORDER BY mine DESC, node <> $2, node) <= accounts % count(*) OVER (PARTITION BY platform)
+              + CASE WHEN row_number() OVER (PARTITION BY platform ORDER BY mine DESC, node) <= accounts % count(*) OVER (PARTITION BY platform)
                      THEN 1 ELSE 0 END AS share
       FROM sharing
   )`;

@@ -73,20 +73,6 @@ export function takeCases(make: StorageFactory): void {
     });
   });
 
-  describe("registry: what does not divide evenly", () => {
-    test("is anybody's who asks among equals: no account waits for the node that a rounding favours", async (t) => {
-      const { registry } = await owned(t);
-      // Alice has two of three, which is her share; bob takes the third.
-      assert.deepEqual(summary(await registry.claim(bob, claiming())), ["c@1"]);
-      await registry.release(alice, held("a", 1), 0);
-      // One each and one is free: each of them may have it, bob as well as alice.
-      const { shares } = await registry.renew(bob, renewing());
-      assert.deepEqual(shares.map(({ share, mine }) => [share, mine]), [[2, 1]]);
-      assert.deepEqual(summary(await registry.claim(bob, claiming())), ["a@2"]);
-      assert.deepEqual(await registry.claim(alice, claiming()), []);
-    });
-  });
-
   describe("registry: settle", () => {
     test("nothing is waited for where nobody was, or when everything that was sent was answered", async (t) => {
       const { registry } = await owned(t);
