@@ -194,7 +194,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     await masterProducer.flush();
   };
   const logWatch = new LogWatch({
-    heardAtMs: () => [reader.fetchedAtMs, writer.fetchedAtMs],
+    heardAtMs: () => (writer.hasLeft ? [reader.fetchedAtMs] : [reader.fetchedAtMs, writer.fetchedAtMs]),
     others: () => keeper.others,
     clock,
     logger,

@@ -43,6 +43,11 @@ export class WriterSeat {
     this.#look();
   }
 
+  /** It does not read the log now, on purpose: that is no silence of the log. */
+  get hasLeft(): boolean {
+    return this.#writer === null;
+  }
+
   get blockedPartitions(): readonly number[] {
     return this.#writer?.blockedPartitions ?? [];
   }

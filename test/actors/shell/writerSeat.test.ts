@@ -41,9 +41,10 @@ test("a node writes from its start, leaves when its gate closes, and comes back 
   run.gate.open = false;
   await run.clock.advance(1_000);
   assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
-  assert.deepEqual([run.seat.fetchedAtMs, run.seat.blockedPartitions, run.seat.waiting], [null, [], null], "it says nothing of a log that it does not read");
+  assert.deepEqual([run.seat.hasLeft, run.seat.fetchedAtMs, run.seat.blockedPartitions, run.seat.waiting], [true, null, [], null], "it says nothing of a log that it does not read");
   run.gate.open = true;
   await run.clock.advance(1_000);
+  assert.equal(run.seat.hasLeft, false);
   assert.deepEqual([run.told.slice(2), run.seat.fetchedAtMs, run.seat.blockedPartitions], [["w2 begins"], 2, [2]]);
   await run.seat.drain(1);
   await run.seat.stop();
