@@ -30,6 +30,8 @@ export async function drill(t: TestContext, ...args: readonly string[]): Promise
   const whole = JSON.parse(out) as WholeReport;
   const rounds = "rounds" in whole ? whole.rounds : [whole];
   for (const { gapMs, lateOpenMs, lost, untouched, dropped } of rounds) t.diagnostic(JSON.stringify({ gapMs, lateOpenMs, lost, untouched, dropped }));
+  // What it was like is gone with its folder.
+  for (const { timeline, verdict } of rounds) if (verdict !== "ok") for (const { atMs, node, event, detail } of timeline) t.diagnostic(`${atMs} ${node} ${event} ${detail}`);
   assert.deepEqual([whole.verdict, rounds.flatMap(({ violations }) => violations), code], ["ok", [], 0], err);
   for (const round of rounds) {
     assert.deepEqual(Object.keys(round).sort(), FIELDS);
