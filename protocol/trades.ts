@@ -2,7 +2,7 @@
 // changes a broker reports. Masters and followers, MT4 and MT5, use the same shapes.
 
 import type { AccountId, Magic, SymbolName, Ticket } from "./ids.ts";
-import type { BrokerMs, Points, VolumeUnits } from "./units.ts";
+import type { BrokerMs, Cents, Points, VolumeUnits } from "./units.ts";
 
 export type Platform = "mt4" | "mt5";
 export type Side = "buy" | "sell";
@@ -76,6 +76,14 @@ export interface RemovedPending {
   readonly reason: RemovalReason;
 }
 
+/** An account's money. */
+export interface Funds {
+  readonly balance: Cents;
+  /** With what open positions have won or lost. */
+  readonly equity: Cents;
+  readonly currency: string;
+}
+
 /** All of one account at one moment, as its broker tells it. */
 export interface AccountSnapshot {
   readonly account: AccountId;
@@ -87,6 +95,8 @@ export interface AccountSnapshot {
   readonly pendings: readonly PendingOrder[];
   readonly closed: readonly ClosedPosition[];
   readonly removed: readonly RemovedPending[];
+  /** Not every server tells. */
+  readonly funds?: Funds;
 }
 
 /** One change on an account, as its broker reports it. `brokerMs`: the broker's clock. */

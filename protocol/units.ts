@@ -16,6 +16,9 @@ export type WallMs = Brand<number, "WallMs">;
 /** Milliseconds since 1970 as a broker's own clock shows it; it may be hours from ours and has no zone. */
 export type BrokerMs = Brand<number, "BrokerMs">;
 
+/** Hundredths of an account's currency. */
+export type Cents = Brand<number, "Cents">;
+
 const VOLUME_DIGITS = 8;
 /** Units of one lot. */
 export const LOT = 100_000_000 as VolumeUnits;

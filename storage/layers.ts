@@ -1,12 +1,13 @@
 // Owns how a batch of pair events is cut into statements, so that writing it is the same as
 // writing its events one by one.
 //
-// 1. No layer holds two rows of one trade (link, master ticket): within a layer the order of rows
-//    does not matter.
+// 1. No layer holds two rows of one trade (link, master ticket), or two states of one account: within a layer
+//    the order does not matter.
 // 2. An `adopted` marker is in a later layer than every row of its follower before it, and rows after
 //    it are in its layer or a later one. A layer's markers are written before its rows, so each
 //    row meets the fence as it was at its place in the log.
 
+import type { AccountStateEvent, OwnerEvent } from "../protocol/accountState.ts";
 import type { PairEvent } from "../protocol/pairs.ts";
 
 export type PairRowEvent = Extract<PairEvent, { kind: "pair" }>;
@@ -15,13 +16,21 @@ export type AdoptedEvent = Extract<PairEvent, { kind: "adopted" }>;
 export interface Layer {
   readonly markers: readonly AdoptedEvent[];
   readonly rows: readonly PairRowEvent[];
+  readonly states: readonly AccountStateEvent[];
+}
+
+/** While it is made. */
+interface Making {
+  readonly markers: AdoptedEvent[];
+  readonly rows: PairRowEvent[];
+  readonly states: AccountStateEvent[];
 }
 
 /** As few layers as the order allows: a copy that was sent, opened and closed within the batch makes three. */
-export function layersOf(events: readonly PairEvent[]): readonly Layer[] {
-  const layers: { markers: AdoptedEvent[]; rows: PairRowEvent[] }[] = [];
-  const at = (depth: number): { markers: AdoptedEvent[]; rows: PairRowEvent[] } => (layers[depth] ??= { markers: [], rows: [] });
-  /** The first layer free for the next row of a trade, and of a follower after its marker. */
+export function layersOf(events: readonly OwnerEvent[]): readonly Layer[] {
+  const layers: Making[] = [];
+  const at = (depth: number): Making => (layers[depth] ??= { markers: [], rows: [], states: [] });
+  /** The first layer free for the next row of a trade (or state of an account), and of a follower after its marker. */
   const tradeFloor = new Map<string, number>();
   const markerFloor = new Map<string, number>();
   /** One more than the deepest layer with a row of the follower. */
@@ -33,10 +42,11 @@ export function layersOf(events: readonly PairEvent[]): readonly Layer[] {
       at(depth).markers.push(event);
       markerFloor.set(event.follower, depth);
     } else {
-      const { follower, link, masterTicket } = event.pair;
-      const trade = `${link}/${masterTicket}`;
+      const follower = event.kind === "pair" ? event.pair.follower : event.follower;
+      const trade = event.kind === "pair" ? `${event.pair.link}/${event.pair.masterTicket}` : follower;
       const depth = Math.max(tradeFloor.get(trade) ?? 0, markerFloor.get(follower) ?? 0);
-      at(depth).rows.push(event);
+      if (event.kind === "pair") at(depth).rows.push(event);
+      else at(depth).states.push(event);
       tradeFloor.set(trade, depth + 1);
       followerDepth.set(follower, Math.max(followerDepth.get(follower) ?? 0, depth + 1));
     }

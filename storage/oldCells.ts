@@ -4,7 +4,7 @@ import { openDatabase, type Queryable } from "./database.ts";
 import type { StorageOptions } from "./storage.ts";
 
 /** In the order in which rows depend on one another. */
-const TABLES = ["node_uptime", "rejected_rows", "copy_events", "pairs", "copy_links", "trading_accounts", "nodes", "cells"] as const;
+const TABLES = ["node_uptime", "rejected_rows", "account_states", "copy_events", "pairs", "copy_links", "trading_accounts", "nodes", "cells"] as const;
 
 /**
  * Removes all rows of every cell whose name begins with `prefix` and whose last lease ended more than `idleMs` ago, in one transaction.

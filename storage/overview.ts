@@ -5,6 +5,8 @@
 
 import type { CellId } from "../protocol/ids.ts";
 import type { AccountView, NodeView, Overview, OwnerView } from "../protocol/ports/overview.ts";
+import type { Funds } from "../protocol/trades.ts";
+import type { WallMs } from "../protocol/units.ts";
 import type { Queryable, SqlRow } from "./database.ts";
 import { accountOf, linkOf } from "./directory.ts";
 import { pairRowOf } from "./pairStore.ts";
@@ -17,16 +19,21 @@ const NODES = `
    WHERE n.cell = $1
    ORDER BY n.node COLLATE "C"`;
 
-const OWNED = `
-  a.node, a.boot, a.epoch, n.address, coalesce(n.lease_until > clock_timestamp(), false) AS live
-    FROM trading_accounts a
+const owned = (more: { readonly columns: string; readonly join: string }): string => `
+  a.node, a.boot, a.epoch, n.address, coalesce(n.lease_until > clock_timestamp(), false) AS live${more.columns}
+    FROM trading_accounts a ${more.join}
     LEFT JOIN nodes n ON n.cell = a.cell AND n.node = a.node AND n.boot = a.boot
    WHERE a.cell = $1`;
 
-const OWNER = `SELECT ${OWNED} AND a.id = $2 AND a.node IS NOT NULL`;
+const STATE = {
+  columns: ", s.epoch AS state_epoch, s.connected, s.balance_cents, s.equity_cents, s.currency, s.last_error, s.changed_at_ms",
+  join: "LEFT JOIN account_states s ON s.cell = a.cell AND s.account = a.id",
+};
+
+const OWNER = `SELECT ${owned({ columns: "", join: "" })} AND a.id = $2 AND a.node IS NOT NULL`;
 
 const ACCOUNTS = `
-  SELECT a.id, a.role, a.platform, a.broker, a.login, a.credentials_ref, a.enabled, a.projected_epoch, a.parked_reason, ${OWNED}
+  SELECT a.id, a.role, a.platform, a.broker, a.login, a.credentials_ref, a.enabled, a.projected_epoch, a.parked_reason, ${owned(STATE)}
      AND ($3::text IS NULL OR a.id COLLATE "C" > $3)
    ORDER BY a.id COLLATE "C" LIMIT $2`;
 
@@ -99,5 +106,17 @@ function accountViewOf(row: SqlRow): AccountView {
     projectedEpoch: row["projected_epoch"] as AccountView["epoch"],
     owner: row["node"] === null ? null : ownerOf(row),
     parked: row["parked_reason"] as string | null,
+    state: row["state_epoch"] === null ? null : stateOf(row),
+  };
+}
+
+function stateOf(row: SqlRow): NonNullable<AccountView["state"]> {
+  const balance = row["balance_cents"] as Funds["balance"] | null;
+  return {
+    epoch: row["state_epoch"] as AccountView["epoch"],
+    connected: row["connected"] as boolean,
+    funds: balance === null ? null : { balance, equity: row["equity_cents"] as Funds["equity"], currency: row["currency"] as string },
+    lastError: row["last_error"] as string | null,
+    changedAtMs: row["changed_at_ms"] as WallMs,
   };
 }

@@ -9,13 +9,14 @@
 import { createHash } from "node:crypto";
 import type { CellId, Epoch } from "../protocol/ids.ts";
 import { isLockstepError, LockstepError } from "../protocol/errors.ts";
-import { pairKey, type Pair, type PairEvent } from "../protocol/pairs.ts";
+import type { AccountStateEvent, OwnerEvent } from "../protocol/accountState.ts";
+import { pairKey, type Pair } from "../protocol/pairs.ts";
 import type { PairRow, PairStore, WriteResult } from "../protocol/ports/storage.ts";
 import { UnknownCommit } from "../protocol/unknownCommit.ts";
 import type { Database, Queryable, SqlRow, Statement } from "./database.ts";
 import { layersOf, type PairRowEvent } from "./layers.ts";
 import { storableText } from "./storableText.ts";
-import { READ_BACK, WRITE_ROWS } from "./writeRows.ts";
+import { READ_BACK, WRITE_ROWS, WRITE_STATES } from "./writeRows.ts";
 
 const WRITE_MARKERS: Statement = {
   name: "write markers",
@@ -49,7 +50,8 @@ export function postgresPairStore(database: Database, cell: CellId): PairStore {
     },
     async isDone({ events }) {
       const rows = events.flatMap((event) => (event.kind === "pair" ? [rowOf(event)] : []));
-      const [answer] = await database.query(READ_BACK, [cell, JSON.stringify(rows), JSON.stringify(events.filter(({ kind }) => kind === "adopted"))]);
+      const of = (kind: OwnerEvent["kind"]): string => JSON.stringify(events.filter((event) => event.kind === kind));
+      const [answer] = await database.query(READ_BACK, [cell, JSON.stringify(rows), of("adopted"), of("account")]);
       return answer?.["done"] === true;
     },
     async tryOut(events) {
@@ -88,17 +90,23 @@ class Tally {
   rows = 0;
   written = 0;
   /** What is in the tables then. */
-  readonly kept: PairEvent[] = [];
+  readonly kept: OwnerEvent[] = [];
 
   result(): WriteResult {
     return { written: this.written, fenced: this.rows - this.written };
   }
 }
 
-async function writeLayers(connection: Queryable, cell: CellId, events: readonly PairEvent[], tally: Tally): Promise<void> {
-  for (const { markers, rows } of layersOf(events)) {
+async function writeLayers(connection: Queryable, cell: CellId, events: readonly OwnerEvent[], tally: Tally): Promise<void> {
+  for (const { markers, rows, states } of layersOf(events)) {
     if (markers.length > 0) await connection.query(WRITE_MARKERS, [cell, JSON.stringify(markers)]);
     tally.kept.push(...markers);
+    if (states.length > 0) {
+      const written = new Set((await connection.query(WRITE_STATES, [cell, JSON.stringify(states.map(stateRowOf))])).map((row) => row["account"]));
+      tally.rows += states.length;
+      tally.written += written.size;
+      tally.kept.push(...states.filter(({ follower }) => written.has(follower)));
+    }
     if (rows.length === 0) continue;
     const [answer] = await connection.query(WRITE_ROWS, [cell, JSON.stringify(rows.map(rowOf))]);
     const keys = answer?.["keys"] as readonly string[] | null;
@@ -109,6 +117,7 @@ async function writeLayers(connection: Queryable, cell: CellId, events: readonly
   }
 }
 
+const stateRowOf = ({ follower, epoch, n, state: { funds, ...state } }: AccountStateEvent): object => ({ account: follower, epoch, n, ...state, ...funds });
 const rowOf = ({ epoch, n, pair }: PairRowEvent): object => ({ ...pair, epoch, n });
 
 export function pairRowOf(row: SqlRow): PairRow {

@@ -88,8 +88,29 @@ SELECT count AS written,
 };
 
 /**
- * $1: cell. $2: JSON array of rows that a lost transaction wrote. $3: of its markers. Gives `done`: every row is there at that version or a
- * newer one, and every marker was reached. The locks refuse a server that only reads: what a former primary has is no proof.
+ * $1: cell. $2: JSON array of account states, no two of one account. Gives the accounts whose state was written. Each passes the fence
+ * as a live row does: what a former owner says of the session after its successor's marker is a zombie's.
+ */
+export const WRITE_STATES: Statement = {
+  name: "write account states",
+  text: `
+INSERT INTO account_states AS s (cell, account, epoch, n, connected, balance_cents, equity_cents, currency, last_error, changed_at_ms)
+SELECT r.cell, r.account, r.epoch, r.n, r.connected, r.balance, r.equity, r.currency, r."lastError", r."changedAtMs"
+  FROM (SELECT $1::text AS cell, i.* FROM jsonb_to_recordset($2::jsonb) AS i(account text, epoch bigint, n bigint, connected boolean, balance bigint, equity bigint,
+        currency text, "lastError" text, "changedAtMs" double precision)) r
+ CROSS JOIN LATERAL (SELECT projected_epoch, epoch FROM trading_accounts WHERE cell = r.cell AND id = r.account LIMIT 1) a -- (5)
+ WHERE r.epoch BETWEEN a.projected_epoch AND a.epoch -- (1)
+ ORDER BY r.account
+ON CONFLICT (cell, account) DO UPDATE SET
+       epoch = excluded.epoch, n = excluded.n, connected = excluded.connected, balance_cents = excluded.balance_cents, equity_cents = excluded.equity_cents,
+       currency = excluded.currency, last_error = excluded.last_error, changed_at_ms = excluded.changed_at_ms
+ WHERE (s.epoch, s.n) < (excluded.epoch, excluded.n) -- (2)
+RETURNING account`,
+};
+
+/**
+ * $1: cell. $2: JSON array of rows that a lost transaction wrote. $3: of its markers. $4: of its account states. Gives `done`: every row and state is there at
+ * that version or a newer one, and every marker was reached. The locks refuse a server that only reads: what a former primary has is no proof.
  */
 export const READ_BACK: Statement = {
   name: "read rows back",
@@ -104,6 +125,11 @@ WITH wanted AS MATERIALIZED (
   SELECT 1 FROM jsonb_to_recordset($3::jsonb) AS m(follower text, epoch bigint) JOIN trading_accounts a ON a.cell = $1 AND a.id = m.follower
    WHERE a.projected_epoch < m.epoch
      FOR SHARE OF a
+), states AS (
+  SELECT 1 FROM jsonb_to_recordset($4::jsonb) AS r(follower text, epoch bigint, n bigint) JOIN account_states s ON s.cell = $1 AND s.account = r.follower
+   WHERE (s.epoch, s.n) >= (r.epoch, r.n)
+     FOR SHARE OF s
 )
-SELECT (SELECT count(*) FROM found) = (SELECT count(*) FROM wanted) AND NOT EXISTS (SELECT 1 FROM missed) AS done`,
+SELECT (SELECT count(*) FROM found) = (SELECT count(*) FROM wanted) AND NOT EXISTS (SELECT 1 FROM missed)
+       AND (SELECT count(*) FROM states) = jsonb_array_length($4::jsonb) AS done`,
 };

@@ -8,10 +8,10 @@
 //    wants to know is told when the log has it, or when it is given up for good.
 // 4. What the log refuses for its own sake would be refused for ever: it is dropped and counted.
 
-import { encode, PAIR_EVENT } from "../../protocol/codec.ts";
+import { encodeOwnerEvent } from "../../protocol/codec.ts";
 import { isLockstepError, LockstepError } from "../../protocol/errors.ts";
 import type { AccountId } from "../../protocol/ids.ts";
-import type { PairEvent } from "../../protocol/pairs.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { Producer } from "../../protocol/ports/log.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
@@ -30,13 +30,13 @@ export interface EventSinkOptions {
 }
 
 interface Waiting {
-  readonly event: PairEvent;
+  readonly event: OwnerEvent;
   readonly onSettled: ((error: Error | null) => void) | undefined;
 }
 
 /** Somebody waits for these. */
 interface Flush {
-  readonly open: Set<PairEvent>;
+  readonly open: Set<OwnerEvent>;
   readonly done: () => void;
 }
 
@@ -44,7 +44,7 @@ export class EventSink {
   readonly #options: EventSinkOptions;
   #waiting: Waiting[] = [];
   /** Waiting, or with the producer. */
-  readonly #unsettled = new Set<PairEvent>();
+  readonly #unsettled = new Set<OwnerEvent>();
   readonly #flushes = new Set<Flush>();
   #scheduled = false;
 
@@ -53,7 +53,7 @@ export class EventSink {
   }
 
   /** False: the buffer is full, the event was not taken. `onSettled` is called once: null when the log has it. */
-  publish(event: PairEvent, onSettled?: (error: Error | null) => void): boolean {
+  publish(event: OwnerEvent, onSettled?: (error: Error | null) => void): boolean {
     if (this.#waiting.length >= this.#options.capacity) {
       this.#options.metrics.count("events_waiting_full");
       return false;
@@ -82,7 +82,7 @@ export class EventSink {
       const { event } = entry;
       const onSettled = (error: Error | null): void => this.#settled(entry, error);
       const result = producer.append(
-        { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encode(PAIR_EVENT, event) },
+        { topic, partition: partitionOf(event.follower, partitions), key: event.follower, value: encodeOwnerEvent(event) },
         onSettled,
       );
       if (result === "full") break;

@@ -10,7 +10,7 @@
 // 4. A commit whose answer was lost is read back before anything is written again: it counts once.
 
 import { isLockstepError, messageOf } from "../../protocol/errors.ts";
-import type { PairEvent } from "../../protocol/pairs.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
@@ -39,7 +39,7 @@ export interface RowsWaiting {
 
 /** One call of `write`: what of it is not settled. */
 interface Batch {
-  left: readonly PairEvent[];
+  left: readonly OwnerEvent[];
 }
 
 /** Invariant 3. */
@@ -69,7 +69,7 @@ export class RowWriter {
   }
 
   /** Resolves when every event is a row, kept aside or kept out; false: stopped before. Calls wait for one another. */
-  async write(events: readonly PairEvent[]): Promise<boolean> {
+  async write(events: readonly OwnerEvent[]): Promise<boolean> {
     if (events.length === 0) return true;
     const turn = this.#turn.then(async () => {
       this.#waiting = { sinceMs: this.#options.clock.monotonicMs(), why: null, isFault: false };
@@ -87,7 +87,7 @@ export class RowWriter {
     this.#endPause();
   }
 
-  async #put(batch: Batch, events: readonly PairEvent[], firstTry: number): Promise<boolean> {
+  async #put(batch: Batch, events: readonly OwnerEvent[], firstTry: number): Promise<boolean> {
     const { pairs, metrics } = this.#options;
     let doubt: UnknownCommit | null = null;
     for (let attempt = firstTry; !this.#stopped; attempt++) {
@@ -110,7 +110,7 @@ export class RowWriter {
   }
 
   /** A marker must come after the rows before it: the halves go in one after the other. */
-  async #halve(batch: Batch, events: readonly PairEvent[], fault: Error, firstTry: number): Promise<boolean> {
+  async #halve(batch: Batch, events: readonly OwnerEvent[], fault: Error, firstTry: number): Promise<boolean> {
     const [only] = events;
     if (events.length === 1 && only !== undefined) return this.#reject(batch, only, fault);
     const middle = Math.ceil(events.length / 2);
@@ -125,14 +125,14 @@ export class RowWriter {
     const start = Math.floor(random.next() * left.length);
     const sample = Array.from({ length: Math.min(SAMPLE, left.length) }, (_, step) => left[(start + Math.floor((step * left.length) / SAMPLE)) % left.length] ?? first);
     // What the fence keeps out proves nothing.
-    const goesIn = (event: PairEvent): Promise<boolean> => pairs.tryOut([event]).then(({ written }) => written > 0, () => false);
+    const goesIn = (event: OwnerEvent): Promise<boolean> => pairs.tryOut([event]).then(({ written }) => written > 0, () => false);
     for (const event of sample) if (event.kind === "pair" && (await goesIn(event))) return true;
     const [stored] = await pairs.rowsOf(first.follower).catch(() => []);
     if (stored === undefined) return false;
     return goesIn({ kind: "pair", follower: first.follower, epoch: stored.epoch, n: stored.n, pair: { ...stored.pair, opening: NO_OPENING, status: "Closed" } });
   }
 
-  async #reject(batch: Batch, event: PairEvent, fault: Error): Promise<boolean> {
+  async #reject(batch: Batch, event: OwnerEvent, fault: Error): Promise<boolean> {
     const { pairs, metrics, logger } = this.#options;
     const code = (fault.cause as { readonly code?: string } | undefined)?.code ?? "unknown";
     metrics.count("rows_rejected");
@@ -149,7 +149,7 @@ export class RowWriter {
     return false;
   }
 
-  #counted(batch: Batch, events: readonly PairEvent[], { written, fenced }: WriteResult): true {
+  #counted(batch: Batch, events: readonly OwnerEvent[], { written, fenced }: WriteResult): true {
     const { metrics, clock } = this.#options;
     batch.left = batch.left.slice(events.length);
     metrics.count("rows_written", written);
@@ -162,7 +162,7 @@ export class RowWriter {
   }
 
   /** Invariant 3. Says why, and resolves when it is time to try again. */
-  async #keep(events: readonly PairEvent[], attempt: number, error: unknown): Promise<void> {
+  async #keep(events: readonly OwnerEvent[], attempt: number, error: unknown): Promise<void> {
     const { partition, logger, metrics, random } = this.#options;
     const isSoon = isLockstepError(error, "database_contended") && attempt <= CONTENDED_TRIES;
     const isFault = isLockstepError(error, "database_fault") || isLockstepError(error, "row_suspect");

@@ -4,6 +4,7 @@ import type { Account, Link } from "../../protocol/accounts.ts";
 import type { Permit } from "../../protocol/orders.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
+import { toldSession } from "./accountTold.ts";
 import type { Counter } from "./counter.ts";
 import { FollowerActor } from "./followerActor.ts";
 import type { FollowerLimits, FollowerOptions } from "./followerTypes.ts";
@@ -18,6 +19,8 @@ export interface Running {
   readonly settledAtMs: number;
   /** Of ticks or events: it counts on when the actor is made anew. */
   readonly numbers: Counter;
+  /** Of what is told of the account itself. */
+  readonly states: Counter;
   readonly bound: SessionBound;
   /** As its actor is made; null while it is not known. */
   account: Account | null;
@@ -43,15 +46,19 @@ export interface ActorOptions
 /** What becomes of it. */
 export type ActorCalls = Pick<FollowerOptions, "onFailure" | "onLoginRefused">;
 
-export function makeMaster(options: ActorOptions, { ownership, numbers }: Running, account: Account, calls: ActorCalls): MasterActor {
-  const { openSession, gate, masterLimits: limits } = options;
+/** How the account stands is told beside whatever its actor makes of the session. */
+const sessionOf = (options: ActorOptions, { ownership, states }: Running, account: Account): BrokerSession => toldSession(options.openSession(account, ownership.permit), { ...options, ownership, numbers: states });
+
+export function makeMaster(options: ActorOptions, running: Running, account: Account, calls: ActorCalls): MasterActor {
+  const { gate, masterLimits: limits } = options;
+  const { ownership, numbers } = running;
   const isOpen = (): boolean => gate.check(ownership.permit) === "open";
-  return new MasterActor({ ...options, ...calls, account, ownership, isOpen, seqs: numbers, session: openSession(account, ownership.permit), limits });
+  return new MasterActor({ ...options, ...calls, account, ownership, isOpen, seqs: numbers, session: sessionOf(options, running, account), limits });
 }
 
 /** One that is made anew must not take for its own what the one before may have sent. */
 export function makeFollower(options: ActorOptions, running: Running, account: Account, links: readonly Link[], rows: readonly PairRow[], calls: ActorCalls): FollowerActor {
-  const { openSession, clock, followerLimits: limits } = options;
+  const { clock, followerLimits: limits } = options;
   const { ownership, numbers, round, acquiredAtMs, settledAtMs, unsettledUntilMs } = running;
   return new FollowerActor({
     ...options,
@@ -63,7 +70,7 @@ export function makeFollower(options: ActorOptions, running: Running, account: A
     rows,
     sinceMs: round === 1 ? acquiredAtMs : clock.monotonicMs(),
     settledAtMs: Math.max(settledAtMs, unsettledUntilMs),
-    session: openSession(account, ownership.permit),
+    session: sessionOf(options, running, account),
     limits,
   });
 }

@@ -115,7 +115,7 @@ export class Supervisor {
     const ownership = new Ownership(id, { slot, epoch });
     const nowMs = clock.monotonicMs();
     const running: Running = {
-      ownership, bound: this.#bound(id, ownership), acquiredAtMs: nowMs, settledAtMs: nowMs + settleLeftMs, unsettledUntilMs: nowMs, numbers: new Counter(),
+      ownership, bound: this.#bound(id, ownership), acquiredAtMs: nowMs, settledAtMs: nowMs + settleLeftMs, unsettledUntilMs: nowMs, numbers: new Counter(), states: new Counter(),
       account: null, actor: null, round: 0, letGo: false, failures: 0, failedAtMs: 0,
     };
     this.#running.set(id, running);

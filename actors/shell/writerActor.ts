@@ -8,8 +8,8 @@
 //    asked for until `batchMs` are over: meanwhile the log gathers it.
 // 4. An event of a newer release is never committed past: its partition waits, the others go on.
 
-import { decode, PAIR_EVENT } from "../../protocol/codec.ts";
-import type { PairEvent } from "../../protocol/pairs.ts";
+import { decodeOwnerEvent } from "../../protocol/codec.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Batch, EventLog, LogRecord, Position, Subscription } from "../../protocol/ports/log.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
@@ -123,7 +123,7 @@ export class WriterActor {
     const { clock, batchRows, batchMs } = this.#options;
     if (this.#stopped) return;
     const startedMs = clock.monotonicMs();
-    const events: PairEvent[] = [];
+    const events: OwnerEvent[] = [];
     let unknown: LogRecord | null = null;
     for (const record of records) {
       const event = this.#decode(record);
@@ -138,10 +138,10 @@ export class WriterActor {
   }
 
   /** Null: nobody's bytes, which can only be passed over. */
-  #decode(record: LogRecord): PairEvent | "unknown" | null {
+  #decode(record: LogRecord): OwnerEvent | "unknown" | null {
     if (record.value === null) return null;
     try {
-      return decode(PAIR_EVENT, record.value);
+      return decodeOwnerEvent(record.value);
     } catch (error) {
       if (isLockstepError(error, "unknown_schema")) return "unknown"; // 4
       this.#options.logger.error({ ...placeOf(record), error: messageOf(error) }, "event cannot be read");

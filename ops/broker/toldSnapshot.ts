@@ -25,9 +25,9 @@ export function toldSnapshot(truth: AccountSnapshot, quirk: SnapshotQuirk | null
   if (quirk === null || (quirk.forMs !== null && sinceLoginMs >= quirk.forMs)) return truth;
   switch (quirk.kind) {
     case "unsynced":
-      return { ...truth, ...NOTHING, synced: false };
+      return { ...nothingOf(truth), synced: false };
     case "empty":
-      return { ...truth, ...NOTHING };
+      return nothingOf(truth);
     case "stale":
       return past === null ? truth : asItWas(truth, past, (truth.takenAtMs - quirk.ageMs) as BrokerMs);
     default:
@@ -35,7 +35,7 @@ export function toldSnapshot(truth: AccountSnapshot, quirk: SnapshotQuirk | null
   }
 }
 
-const NOTHING = { positions: [], pendings: [], closed: [], removed: [] } as const satisfies Partial<AccountSnapshot>;
+const nothingOf = ({ account, takenAtMs, synced }: AccountSnapshot): AccountSnapshot => ({ account, takenAtMs, synced, positions: [], pendings: [], closed: [], removed: [] });
 
 function asItWas(truth: AccountSnapshot, past: Past, atMs: BrokerMs): AccountSnapshot {
   const { sinceMs, positions, pendings } = past.at(atMs);

@@ -1,6 +1,6 @@
 // Owns reading what the owners said in a cell's `pair-events`, whole, once all is at rest.
 
-import { decode, PAIR_EVENT } from "../../protocol/codec.ts";
+import { decodeOwnerEvent } from "../../protocol/codec.ts";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
@@ -28,7 +28,10 @@ export async function readSaid(log: EventLog, cell: CellId, clock: Clock): Promi
     onGap: () => failed(new LockstepError("unreachable", `${topic} has lost records of this run`)),
     onCrash: failed,
     async onBatch({ partition, records, next }) {
-      for (const { value, timestampMs } of records) if (value !== null) said.push({ atMs: timestampMs, event: decode(PAIR_EVENT, value) });
+      for (const { value, timestampMs } of records) {
+        const event = value === null ? null : decodeOwnerEvent(value);
+        if (event !== null && event.kind !== "account") said.push({ atMs: timestampMs, event });
+      }
       if (next >= (ends.get(partition) ?? Infinity)) ends.delete(partition);
       if (ends.size === 0) done();
     },

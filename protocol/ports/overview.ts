@@ -5,6 +5,7 @@
 // 2. Every list is a page: bounded, in a fixed order, continued after its last row.
 
 import type { Account, Link } from "../accounts.ts";
+import type { AccountState } from "../accountState.ts";
 import type { AccountId, BootId, Epoch, LinkId, NodeId } from "../ids.ts";
 import type { PairStatus } from "../pairs.ts";
 import type { Platform } from "../trades.ts";
@@ -42,6 +43,8 @@ export interface AccountView extends Account {
   readonly owner: Omit<OwnerView, "epoch"> | null;
   /** Why nobody tries to log in; null: it is not parked. */
   readonly parked: string | null;
+  /** How it stands at its broker, as an owner said it last, and at which epoch; null: nobody has. */
+  readonly state: (AccountState & { readonly epoch: Epoch }) | null;
 }
 
 /** `after`: the last key of the page before; null begins. */

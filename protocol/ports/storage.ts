@@ -5,8 +5,9 @@
 // 2. Every acquisition is a compare-and-set on the epoch its own snapshot read, and raises it.
 
 import type { Account, Link } from "../accounts.ts";
+import type { OwnerEvent } from "../accountState.ts";
 import type { AccountId, BootId, Epoch, NodeId } from "../ids.ts";
-import type { Pair, PairEvent } from "../pairs.ts";
+import type { Pair } from "../pairs.ts";
 import type { Platform } from "../trades.ts";
 import type { UnknownCommit } from "../unknownCommit.ts";
 
@@ -219,13 +220,13 @@ export interface PairStore {
    * @throws UnknownCommit (asked of `isDone` before it is written again); LockstepError `row_fault` (one of the rows is to
    * blame), `row_suspect` (one of them may be), `database_contended` and `database_busy` (pass), `database_fault`
    */
-  write(events: readonly PairEvent[]): Promise<WriteResult>;
+  write(events: readonly OwnerEvent[]): Promise<WriteResult>;
   /** Reads back by key whether a commit whose answer was lost was done. @throws LockstepError `database_contended`, `database_busy`, `database_fault` */
   isDone(commit: UnknownCommit): Promise<boolean>;
   /** What writing these would come to now; nothing of it is kept. Same errors, without UnknownCommit. */
-  tryOut(events: readonly PairEvent[]): Promise<WriteResult>;
+  tryOut(events: readonly OwnerEvent[]): Promise<WriteResult>;
   /** Keeps an event that its own content kept out, with the database's code and text. */
-  reject(event: PairEvent, fault: { readonly code: string; readonly text: string }): Promise<void>;
+  reject(event: OwnerEvent, fault: { readonly code: string; readonly text: string }): Promise<void>;
   /** All rows of a follower, live ones and ended ones. */
   rowsOf(follower: AccountId): Promise<readonly PairRow[]>;
   /** The highest `adopted` marker of a follower that a writer has reached: all that was said before it is rows. */

@@ -4,6 +4,7 @@
 //    interleave between calls only, and whoever comes second loses.
 
 import type { Account, Link } from "../../protocol/accounts.ts";
+import type { AccountStateEvent } from "../../protocol/accountState.ts";
 import type { BootId, CellId, Epoch, NodeId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
 import type { NodeReport, PairRow } from "../../protocol/ports/storage.ts";
@@ -78,6 +79,8 @@ export interface MemoryCell {
   links: Map<string, Link>;
   /** By `pairKey`. */
   pairs: Map<string, PairRow>;
+  /** What owners said last of accounts. */
+  states: Map<string, AccountStateEvent>;
   /** Rejected events by their JSON text. */
   readonly rejected: Map<string, { readonly code: string; readonly text: string }>;
   /** By node, then by the start of the minute. */
@@ -118,6 +121,7 @@ export class MemoryDatabase {
       accounts: new Map(),
       links: new Map(),
       pairs: new Map(),
+      states: new Map(),
       rejected: new Map(),
       uptime: new Map(),
     };

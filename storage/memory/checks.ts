@@ -1,6 +1,7 @@
-// Owns what Postgres's column types and constraints refuse of a pair's row, for its twin.
+// Owns what Postgres's column types and constraints refuse of a pair's row and an account's state, for its twin.
 
 import type { Link } from "../../protocol/accounts.ts";
+import type { AccountStateEvent } from "../../protocol/accountState.ts";
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Epoch } from "../../protocol/ids.ts";
 import { pairKey, type Pair } from "../../protocol/pairs.ts";
@@ -28,4 +29,14 @@ export function checkRow(link: Link | undefined, pair: Pair, epoch: Epoch, n: nu
   if (pair.opening < 1) refuse("23514", "opening is below 1");
   if (pair.digits < 0 || pair.digits > MAX_DIGITS) refuse("23514", "digits out of range");
   if (JSON.stringify(pair).includes("\\u0000")) refuse("22P05", "a NUL character");
+}
+
+/** @throws LockstepError `row_fault` */
+export function checkState({ follower, epoch, n, state }: AccountStateEvent): void {
+  const refuse = (code: string, text: string): never => {
+    throw new LockstepError("row_fault", `${code}: state of ${follower}: ${text}`);
+  };
+  for (const value of [epoch, n, state.funds?.balance ?? 0, state.funds?.equity ?? 0]) if (!Number.isInteger(value)) refuse("22P02", "no whole number");
+  if (epoch < 0 || n < 0) refuse("23514", "a negative version");
+  if (JSON.stringify(state).includes("\\u0000")) refuse("22P05", "a NUL character");
 }

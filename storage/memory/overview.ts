@@ -1,7 +1,8 @@
 // Owns the Overview's twin: the pages of storage/overview.ts, cut from the tables in memory.
 
 import type { Identity } from "../../protocol/ports/storage.ts";
-import type { Overview, OwnerView, PairKey } from "../../protocol/ports/overview.ts";
+import type { AccountId } from "../../protocol/ids.ts";
+import type { AccountView, Overview, OwnerView, PairKey } from "../../protocol/ports/overview.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
 import type { AccountRow, MemoryCell } from "./cells.ts";
 
@@ -13,6 +14,10 @@ export function memoryOverview(cell: MemoryCell): Overview {
     const isItsBoot = row?.boot === who.boot;
     return { node: who.node, boot: who.boot, live: isItsBoot && row.leaseUntilMs > nowMs(), address: isItsBoot ? row.report.address : null };
   }
+  const stateOf = (id: AccountId): AccountView["state"] => {
+    const said = cell.states.get(id);
+    return said === undefined ? null : { ...said.state, epoch: said.epoch };
+  };
   const ownsRow = (who: Identity, { owner }: AccountRow): boolean => owner?.node === who.node && owner.boot === who.boot;
 
   return {
@@ -39,7 +44,7 @@ export function memoryOverview(cell: MemoryCell): Overview {
     async accounts({ limit, after }) {
       const rows = [...cell.accounts.values()].filter(({ account }) => after === null || account.id > after);
       rows.sort((a, b) => (a.account.id < b.account.id ? -1 : 1));
-      return rows.slice(0, limit).map(({ account, owner, epoch, projectedEpoch, parked }) => ({ ...account, epoch, projectedEpoch, parked, owner: owner === null ? null : ownerOf(owner) }));
+      return rows.slice(0, limit).map(({ account, owner, epoch, projectedEpoch, parked }) => ({ ...account, epoch, projectedEpoch, parked, owner: owner === null ? null : ownerOf(owner), state: stateOf(account.id) }));
     },
     async links({ limit, after }) {
       const links = [...cell.links.values()].filter(({ id }) => after === null || id > after);

@@ -5,15 +5,17 @@
 
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Epoch } from "../../protocol/ids.ts";
-import { isLive, pairKey, type Pair, type PairEvent } from "../../protocol/pairs.ts";
+import type { AccountStateEvent, OwnerEvent } from "../../protocol/accountState.ts";
+import { isLive, pairKey, type Pair } from "../../protocol/pairs.ts";
 import type { PairRow, PairStore, WriteResult } from "../../protocol/ports/storage.ts";
 import type { AdoptedEvent, PairRowEvent } from "../layers.ts";
 import type { AccountRow, MemoryCell } from "./cells.ts";
-import { checkRow } from "./checks.ts";
+import { checkRow, checkState } from "./checks.ts";
 
 interface Tables {
   readonly accounts: Map<string, AccountRow>;
   readonly pairs: Map<string, PairRow>;
+  readonly states: Map<string, AccountStateEvent>;
 }
 
 export function memoryPairStore(cell: MemoryCell): PairStore {
@@ -22,6 +24,7 @@ export function memoryPairStore(cell: MemoryCell): PairStore {
       const { tables, result } = written(cell, events);
       cell.accounts = tables.accounts;
       cell.pairs = tables.pairs;
+      cell.states = tables.states;
       return result;
     },
     async isDone({ events }) {
@@ -46,18 +49,22 @@ export function memoryPairStore(cell: MemoryCell): PairStore {
   };
 }
 
-function written(cell: MemoryCell, events: readonly PairEvent[]): { readonly tables: Tables; readonly result: WriteResult } {
-  const tables: Tables = { accounts: new Map(cell.accounts), pairs: new Map(cell.pairs) }; // (1)
+function written(cell: MemoryCell, events: readonly OwnerEvent[]): { readonly tables: Tables; readonly result: WriteResult } {
+  const tables: Tables = { accounts: new Map(cell.accounts), pairs: new Map(cell.pairs), states: new Map(cell.states) }; // (1)
   let [written, fenced] = [0, 0];
   for (const event of events) {
     if (event.kind === "adopted") adopt(tables, event);
-    else if (writeRow(cell, tables, event)) written += 1;
+    else if (event.kind === "account" ? writeState(tables, event) : writeRow(cell, tables, event)) written += 1;
     else fenced += 1;
   }
   return { tables, result: { written, fenced } };
 }
 
-function isThere(cell: MemoryCell, event: PairEvent): boolean {
+function isThere(cell: MemoryCell, event: OwnerEvent): boolean {
+  if (event.kind === "account") {
+    const state = cell.states.get(event.follower);
+    return state !== undefined && !isNewer(state, event.epoch, event.n);
+  }
   if (event.kind === "adopted") return (cell.accounts.get(event.follower)?.projectedEpoch ?? Infinity) >= event.epoch;
   const row = cell.pairs.get(pairKey(event.pair));
   return row !== undefined && !isNewer(row, event.epoch, event.n);
@@ -66,6 +73,17 @@ function isThere(cell: MemoryCell, event: PairEvent): boolean {
 function adopt(tables: Tables, { follower, epoch }: AdoptedEvent): void {
   const row = tables.accounts.get(follower);
   if (row !== undefined) tables.accounts.set(follower, { ...row, projectedEpoch: Math.max(row.projectedEpoch, epoch) as Epoch });
+}
+
+/** True when it went in. */
+function writeState({ accounts, states }: Tables, event: AccountStateEvent): boolean {
+  const account = accounts.get(event.follower);
+  if (account === undefined || event.epoch < account.projectedEpoch || event.epoch > account.epoch) return false;
+  checkState(event);
+  const old = states.get(event.follower);
+  if (old !== undefined && !isNewer(old, event.epoch, event.n)) return false;
+  states.set(event.follower, event);
+  return true;
 }
 
 /** True when the row went in. */
@@ -98,7 +116,7 @@ function liveRivals(tables: Tables, pair: Pair): readonly PairRow[] {
   );
 }
 
-const isNewer = (old: PairRow, epoch: Epoch, n: number): boolean => old.epoch < epoch || (old.epoch === epoch && old.n < n);
+const isNewer = (old: Pick<PairRow, "epoch" | "n">, epoch: Epoch, n: number): boolean => old.epoch < epoch || (old.epoch === epoch && old.n < n);
 
 function order(a: Pair, b: Pair): number {
   if (a.link !== b.link) return a.link < b.link ? -1 : 1;

@@ -7,6 +7,7 @@ import { fenceCases } from "./storageFenceCases.ts";
 import { identityCases } from "./storageIdentityCases.ts";
 import { overviewCases } from "./storageOverviewCases.ts";
 import { pairCases } from "./storagePairCases.ts";
+import { stateCases } from "./storageStateCases.ts";
 import { registryCases } from "./storageRegistryCases.ts";
 import { spreadCases } from "./storageSpreadCases.ts";
 import { takeCases } from "./storageTakeCases.ts";
@@ -20,6 +21,7 @@ export function storageContract(make: StorageFactory): void {
   directoryCases(make);
   applyCases(make);
   pairCases(make);
+  stateCases(make);
   fenceCases(make);
   overviewCases(make);
   uptimeCases(make);

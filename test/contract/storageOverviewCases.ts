@@ -48,9 +48,9 @@ export function overviewCases(make: StorageFactory): void {
       assert.equal(held?.account, FOLLOWER.id);
       assert.equal(await storage.directory.park(FOLLOWER, held.epoch, "wrong password"), true);
       const first = await storage.overview.accounts({ limit: 1, after: null });
-      assert.deepEqual(first, [{ ...FOLLOWER, epoch: 3, projectedEpoch: 0, owner: { ...me("owner"), live: true, address: null }, parked: "wrong password" }]);
+      assert.deepEqual(first, [{ ...FOLLOWER, epoch: 3, projectedEpoch: 0, owner: { ...me("owner"), live: true, address: null }, parked: "wrong password", state: null }]);
       const second = await storage.overview.accounts({ limit: 5, after: FOLLOWER.id });
-      assert.deepEqual(second, [{ ...MASTER, epoch: 2, projectedEpoch: 0, owner: null, parked: null }]);
+      assert.deepEqual(second, [{ ...MASTER, epoch: 2, projectedEpoch: 0, owner: null, parked: null, state: null }]);
       assert.deepEqual(await storage.overview.accounts({ limit: 5, after: MASTER.id }), []);
     });
 

@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
-import { BOOK, decode, encode, pack, PAIR_EVENT, REPLAY, TICK, unpackMap } from "../../protocol/codec.ts";
+import { ACCOUNT_STATE, BOOK, decode, decodeOwnerEvent, encode, pack, PAIR_EVENT, REPLAY, TICK, unpackMap } from "../../protocol/codec.ts";
 import { isLockstepError } from "../../protocol/errors.ts";
 import { bytesOfHex, GOLDEN_RECORDS, goldenFile, hexLines } from "./goldenRecords.ts";
 
 const malformed = { code: "malformed" };
 const plain = new Packr({ useRecords: false });
-const schemas = { tick: TICK, book: BOOK, "pair-event": PAIR_EVENT, replay: REPLAY };
+const schemas = { tick: TICK, book: BOOK, "pair-event": PAIR_EVENT, "account-state": ACCOUNT_STATE, replay: REPLAY };
 const goldenBytes = (name: string): Uint8Array => bytesOfHex(readFileSync(goldenFile(name), "utf8"));
 
 describe("golden records", () => {
@@ -56,6 +56,15 @@ describe("what is refused", () => {
       assert.throws(() => decode(TICK, pack({ schema: "tick", version, value: alive })), { code: "unknown_schema" });
     });
   }
+
+  test("what owners say is read by its own name: to a release without account states they are nobody's, and no newer version of a pair event", () => {
+    for (const name of ["pair-event.1.pair", "pair-event.1.adopted", "account-state.1"]) {
+      assert.deepEqual(decodeOwnerEvent(goldenBytes(name)), GOLDEN_RECORDS.find((record) => record.name === name)?.value);
+    }
+    assert.throws(() => decode(PAIR_EVENT, goldenBytes("account-state.1")), malformed);
+    assert.throws(() => decodeOwnerEvent(pack({ schema: "account-state", version: 2, value: {} })), { code: "unknown_schema" });
+    assert.throws(() => decodeOwnerEvent(pack({ schema: "tick", version: 1, value: {} })), malformed);
+  });
 
   test("a record of another schema", () => {
     for (const { name, schema, encode: encoded } of GOLDEN_RECORDS) {

@@ -1,12 +1,13 @@
 // Owns the records behind the golden files: one of each kind that the log can carry. A file's bytes
 // were written by some release once; every later one must read them and write them alike.
 
-import { BOOK, decode, encode, PAIR_EVENT, REPLAY, TICK, type Schema } from "../../protocol/codec.ts";
+import { ACCOUNT_STATE, BOOK, decode, encode, PAIR_EVENT, REPLAY, TICK, type Schema } from "../../protocol/codec.ts";
 import { accountId, bootId, epoch, linkId, magic, nodeId, seq, symbolName, ticket } from "../../protocol/ids.ts";
+import type { AccountStateEvent } from "../../protocol/accountState.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
 import type { Book, MasterPending, MasterPosition, Tick, TickBody } from "../../protocol/ticks.ts";
 import type { TimelineEntry } from "../../protocol/timeline.ts";
-import { pointsFromPrice, volumeFromLots, type BrokerMs, type WallMs } from "../../protocol/units.ts";
+import { pointsFromPrice, volumeFromLots, type BrokerMs, type Cents, type WallMs } from "../../protocol/units.ts";
 
 export interface GoldenRecord {
   /** The file is `golden/<name>.hex`. */
@@ -139,12 +140,21 @@ const order: TimelineEntry = {
 /** As a drill sees it from outside. */
 const fault: TimelineEntry = { ...order, node: null, boot: null, account: null, epoch: null, event: "fault", detail: {} };
 
+const accountState: AccountStateEvent = {
+  kind: "account",
+  follower: accountId("f1"),
+  epoch: epoch(4_294_967_299),
+  n: 12,
+  state: { connected: false, funds: { balance: 1_000_050 as Cents, equity: -17 as Cents, currency: "EUR" }, lastError: "Verbindung verloren: \u{1F4C9}", changedAtMs: 1_761_000_000_123 as WallMs },
+};
+
 export const GOLDEN_RECORDS: readonly GoldenRecord[] = [
   ...Object.values(bodies).map((body) => golden(`tick.1.${body.kind}`, TICK, tick(body))),
   golden("book.1", BOOK, book),
   golden("book.1.empty", BOOK, { ...book, positions: [], pendings: [] }),
   golden("pair-event.1.pair", PAIR_EVENT, pairEvent),
   golden("pair-event.1.adopted", PAIR_EVENT, adopted),
+  golden("account-state.1", ACCOUNT_STATE, accountState),
   golden("replay.1.order", REPLAY, order),
   golden("replay.1.fault", REPLAY, fault),
 ];

@@ -77,7 +77,7 @@ export class KeeperCell {
     const clock = (this.clock = new FakeScheduler(seed));
     this.tables = {
       name: cellId("keepers"), clock, server: new MemoryServer(clock), partitions: null, version: 0, nodes: new Map(), accounts: new Map(),
-      links: new Map(), pairs: new Map(), rejected: new Map(), uptime: new Map(),
+      links: new Map(), pairs: new Map(), states: new Map(), rejected: new Map(), uptime: new Map(),
     };
     this.registry = memoryRegistry(this.tables);
     this.profile = profile;

@@ -10,7 +10,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import type { Link } from "../../protocol/accounts.ts";
-import { decode, PAIR_EVENT, TICK } from "../../protocol/codec.ts";
+import { decode, decodeOwnerEvent, TICK } from "../../protocol/codec.ts";
 import type { Ticket } from "../../protocol/ids.ts";
 import type { Order } from "../../protocol/orders.ts";
 import type { Pair } from "../../protocol/pairs.ts";
@@ -154,7 +154,7 @@ async function run(options: CellOptions, body: (scene: Scene) => Promise<void>, 
 function repeatedNumbers({ log }: Outside): string[] {
   const records = (topic: Topic) => log.store.partitionsOf(topicName(CELL, topic)).flatMap((partition) => partition.read(partition.start, Infinity, Infinity));
   const ticks = records("master-ticks").flatMap(({ value }) => (value === null ? [] : [decode(TICK, value)])).filter(({ body }) => body.kind !== "alive");
-  const facts = records("pair-events").flatMap(({ value }) => (value === null ? [] : [decode(PAIR_EVENT, value)]));
+  const facts = records("pair-events").flatMap(({ value }) => (value === null ? [] : [decodeOwnerEvent(value)].filter((event) => event.kind !== "account")));
   const versions = [...ticks.map(({ master, epoch, seq }) => `${master} ${epoch}/${seq}`), ...facts.map(({ follower, epoch, n }) => `${follower} ${epoch}/${n}`)];
   const seen = new Set<string>();
   return versions.filter((version) => seen.size === seen.add(version).size);

@@ -11,7 +11,7 @@ import { execute, freshDatabase, sharedPostgres } from "../support/postgres.ts";
 import { silent } from "../support/silent.ts";
 
 const FIRST = "0001_accounts_and_pairs.sql";
-const OURS = [FIRST, "0002_cluster.sql", "0003_uptime_by_minute.sql"];
+const OURS = [FIRST, "0002_cluster.sql", "0003_uptime_by_minute.sql", "0004_account_states.sql"];
 
 async function folderWith(t: TestContext, files: Readonly<Record<string, string>>): Promise<URL> {
   const path = await mkdtemp(join(tmpdir(), "lockstep-migrations-"));

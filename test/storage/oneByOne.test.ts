@@ -4,8 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ticket } from "../../protocol/ids.ts";
-import type { PairEvent, PairStatus } from "../../protocol/pairs.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
+import { epoch, ticket } from "../../protocol/ids.ts";
+import type { PairStatus } from "../../protocol/pairs.ts";
+import type { WallMs } from "../../protocol/units.ts";
+import type { Storage } from "../../storage/storage.ts";
 import type { PairStore } from "../../protocol/ports/storage.ts";
 import { openDatabase } from "../../storage/database.ts";
 import { postgresDirectory } from "../../storage/directory.ts";
@@ -22,9 +25,13 @@ import { CONNECTION, migratedDatabase, postgresFixture } from "./postgresStorage
 
 const STATUSES: readonly PairStatus[] = ["Sending", "Open", "Open", "Closed", "Skipped"];
 
-/** Two trades, three openings, four epochs and the odd marker: every rule of the fence meets every other. */
-const anyEvent: fc.Arbitrary<PairEvent> = fc.oneof(
+/** Two trades, three openings, four epochs, the odd marker and the odd state of the account: every rule of the fence meets every other. */
+const anyEvent: fc.Arbitrary<OwnerEvent> = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 4 }).map(adopted) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 9 }), fc.boolean()).map(([at, n, connected]): OwnerEvent => ({ kind: "account", follower: FOLLOWER.id, epoch: epoch(at), n, state: { connected, funds: null, lastError: null, changedAtMs: n as WallMs } })),
+  },
   {
     weight: 6,
     arbitrary: fc
@@ -33,8 +40,10 @@ const anyEvent: fc.Arbitrary<PairEvent> = fc.oneof(
   },
 );
 
+const stateOf = async ({ overview }: Pick<Storage, "overview">): Promise<unknown> => (await overview.accounts({ limit: 10, after: null })).map(({ state }) => state);
+
 /** What a write came to, as a value: its counts, or the code of its error. */
-const outcome = (store: PairStore, batch: readonly PairEvent[]): Promise<unknown> => store.write(batch).catch((error: { code?: unknown }) => error.code);
+const outcome = (store: PairStore, batch: readonly OwnerEvent[]): Promise<unknown> => store.write(batch).catch((error: { code?: unknown }) => error.code);
 
 test("random batches on Postgres end as the same events one by one in memory", async (t) => {
   const database = openDatabase({ ...CONNECTION, url: await migratedDatabase(), applicationName: "one by one" });
@@ -48,6 +57,7 @@ test("random batches on Postgres end as the same events one by one in memory", a
     for (const batch of batches) {
       assert.deepEqual(await outcome(postgres.pairs, batch), await outcome(memory.pairs, batch));
       assert.deepEqual(await postgres.pairs.rowsOf(FOLLOWER.id), await memory.pairs.rowsOf(FOLLOWER.id));
+      assert.deepEqual(await stateOf(postgres), await stateOf(memory));
     }
   });
   await fc.assert(property, { numRuns: 60 });

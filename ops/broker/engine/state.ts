@@ -12,6 +12,7 @@ import type { AccountSnapshot, ClosedPosition, PendingOrder, Platform, Position,
 import type { BrokerMs } from "../../../protocol/units.ts";
 import type { TradeEvent } from "../log.ts";
 import { withComments, type CommentQuirks } from "./comments.ts";
+import { fundsOf, wonCents } from "./funds.ts";
 import { MT4 } from "./mt4.ts";
 import { MT5 } from "./mt5.ts";
 import type { PlatformRules } from "./platform.ts";
@@ -33,6 +34,8 @@ export interface AccountState {
   readonly pendings: Map<Ticket, PendingOrder>;
   readonly closed: ClosedPosition[];
   readonly removed: RemovedPending[];
+  /** What closed positions have won or lost so far. */
+  wonCents: number;
 }
 
 export function newAccountState(platform: Platform, symbols: readonly SymbolSpec[], limits: EngineLimits): AccountState {
@@ -45,6 +48,7 @@ export function newAccountState(platform: Platform, symbols: readonly SymbolSpec
     pendings: new Map(),
     closed: [],
     removed: [],
+    wonCents: 0,
   };
 }
 
@@ -85,13 +89,13 @@ function applyDeal(state: AccountState, event: Extract<TradeEvent, { kind: "deal
       return;
     case "closed":
       state.positions.delete(event.closed.position.ticket);
-      remember(state.closed, event.closed, state.limits.maxHistory);
+      close(state, event.closed);
       return;
     case "part_closed":
       // MT5: `set` of the same ticket leaves it in its place; MT4: the old one goes. (2)
       if (event.rest.ticket !== event.closed.position.ticket) state.positions.delete(event.closed.position.ticket);
       state.positions.set(event.rest.ticket, event.rest);
-      remember(state.closed, event.closed, state.limits.maxHistory);
+      close(state, event.closed);
       return;
     default:
       return unreachable(event);
@@ -117,6 +121,11 @@ function applyPending(state: AccountState, event: Extract<TradeEvent, { kind: "p
   }
 }
 
+function close(state: AccountState, closed: ClosedPosition): void {
+  remember(state.closed, closed, state.limits.maxHistory);
+  state.wonCents += wonCents(closed.position, closed.closePrice);
+}
+
 function remember<T>(history: T[], entry: T, max: number): void {
   history.push(entry);
   if (history.length > max) history.shift(); // 3
@@ -132,5 +141,6 @@ export function snapshotOf(state: AccountState, account: AccountId, nowMs: Broke
     pendings: [...state.pendings.values()],
     closed: state.closed.filter((closed) => closed.closeTimeMs >= historyFromMs),
     removed: state.removed.filter((removed) => removed.removedTimeMs >= historyFromMs),
+    funds: fundsOf(state),
   };
 }

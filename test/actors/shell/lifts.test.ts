@@ -2,7 +2,7 @@
 // happened before keeps the old one.
 
 import assert from "node:assert/strict";
-import { BOOK, decode, PAIR_EVENT } from "../../../protocol/codec.ts";
+import { BOOK, decode, decodeOwnerEvent } from "../../../protocol/codec.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
 import type { Epoch } from "../../../protocol/ids.ts";
 import type { PairEvent } from "../../../protocol/pairs.ts";
@@ -24,7 +24,7 @@ function said(scene: Scene, topic: Topic): Uint8Array[] {
   return partitions.flatMap((partition) => partition.read(partition.start, Infinity, Infinity)).flatMap(({ value }) => value ?? []);
 }
 
-const factsOf = (scene: Scene): PairEvent[] => said(scene, "pair-events").map((value) => decode(PAIR_EVENT, value));
+const factsOf = (scene: Scene): PairEvent[] => said(scene, "pair-events").map(decodeOwnerEvent).filter((event) => event.kind !== "account");
 
 /** `pair 1/3 Open`, `adopted 2/5`. */
 const shown = (event: PairEvent): string => `${event.kind} ${event.epoch}/${event.n}${event.kind === "pair" ? ` ${event.pair.status}` : ""}`;
@@ -85,12 +85,12 @@ scenario("facts of before a lift keep their epoch and are in the log before the 
   const log = { down: false, taken: [] as PairEvent[] };
   const wrapProducer = (producer: Producer): Producer => ({
     append(record: OutgoingRecord, onSettled): AppendResult {
-      const fact = record.topic.endsWith("pair-events") && record.value !== null ? decode(PAIR_EVENT, record.value) : null;
+      const fact = record.topic.endsWith("pair-events") && record.value !== null ? decodeOwnerEvent(record.value) : null;
       if (fact?.kind === "pair" && log.down) {
         onSettled?.(new LockstepError("unreachable", "lost on the way"));
         return "accepted";
       }
-      if (fact !== null) log.taken.push(fact);
+      if (fact !== null && fact.kind !== "account") log.taken.push(fact);
       return producer.append(record, onSettled);
     },
     flush: () => producer.flush(),

@@ -2,7 +2,7 @@
 // becomes of an account that nobody can open a session for.
 
 import assert from "node:assert/strict";
-import { decode, PAIR_EVENT } from "../../../protocol/codec.ts";
+import { decodeOwnerEvent } from "../../../protocol/codec.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
 import type { AccountId, Ticket } from "../../../protocol/ids.ts";
 import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
@@ -186,7 +186,7 @@ scenario("a tick that the former owner may have obeyed is not traded as news", {
   const log = { down: false };
   const wrapProducer = (producer: Producer): Producer => ({
     append(record: OutgoingRecord, onSettled): AppendResult {
-      const isMarker = record.topic.endsWith("pair-events") && record.value !== null && decode(PAIR_EVENT, record.value).kind === "adopted";
+      const isMarker = record.topic.endsWith("pair-events") && record.value !== null && decodeOwnerEvent(record.value).kind === "adopted";
       if (!log.down || !isMarker) return producer.append(record, onSettled);
       onSettled?.(new LockstepError("unreachable", "lost on the way"));
       return "accepted";

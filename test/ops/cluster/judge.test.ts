@@ -12,7 +12,7 @@ import type { AccountView } from "../../../protocol/ports/overview.ts";
 const CELL = cellId("cell");
 const held = (account: string, epoch = 1, actor: AccountState["actor"] = "settled"): AccountState => ({ account: accountId(account), role: account === "m1" ? "master" : "follower", epoch: epoch as Epoch, actor });
 const row = (id: string, node: string | null, epoch = 1, more: Partial<AccountView> = {}): AccountView => ({
-  id: accountId(id), role: id === "m1" ? "master" : "follower", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:X", enabled: true, epoch: epoch as Epoch, projectedEpoch: epoch as Epoch, parked: null,
+  id: accountId(id), role: id === "m1" ? "master" : "follower", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:X", enabled: true, epoch: epoch as Epoch, projectedEpoch: epoch as Epoch, parked: null, state: null,
   owner: node === null ? null : { node: nodeId(node), boot: bootId("boot"), live: true, address: null }, ...more,
 });
 const member = (node: string, ...partitions: number[]) => ({ clientId: clientIdOf(CELL, node), partitions });

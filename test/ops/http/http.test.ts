@@ -97,8 +97,8 @@ describe("who owns what", () => {
     const { get } = await asked(t, {}, 1);
     const { body } = await get("/accounts");
     assert.deepEqual(body["items"], [
-      { ...followers(1)[0], epoch: 1, projectedEpoch: 0, parked: null, owner: { ...ME, live: true, address: "127.0.0.1:9520" } },
-      { id: "m", role: "master", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:LOCKSTEP_SECRET_M", enabled: true, epoch: 1, projectedEpoch: 0, parked: null, owner: { ...ME, live: true, address: "127.0.0.1:9520" } },
+      { ...followers(1)[0], epoch: 1, projectedEpoch: 0, parked: null, state: null, owner: { ...ME, live: true, address: "127.0.0.1:9520" } },
+      { id: "m", role: "master", platform: "mt4", broker: "127.0.0.1:1", login: 1, credentialsRef: "env:LOCKSTEP_SECRET_M", enabled: true, epoch: 1, projectedEpoch: 0, parked: null, state: null, owner: { ...ME, live: true, address: "127.0.0.1:9520" } },
     ]);
   });
 

@@ -72,7 +72,7 @@ test("settings that it does not need are not asked for; those that it does are r
 
 describe("the report", () => {
   const node: NodeView = { node: nodeId("node-1"), boot: bootId("b"), live: true, leaseLeftMs: 41_300, accepting: false, logOk: false, address: null, capacity: 1, platforms: ["mt4"], accounts: 1 };
-  const view = { ...followers(1)[0]!, epoch: 4 as never, projectedEpoch: 4 as never, owner: null, parked: "wrong password" };
+  const view = { ...followers(1)[0]!, epoch: 4 as never, projectedEpoch: 4 as never, owner: null, parked: "wrong password", state: null };
   const report = statusReport({ cell: cellId("main"), nodes: [node], accounts: [view], writers: [{ partition: 0, lag: 0 }, { partition: 3, lag: 7 }], skips: [{ reason: "too_old", count: 3 }] });
 
   test("names what is parked, how far the writers are and what was skipped", () => {
