@@ -128,7 +128,9 @@ export function scenario(name: string, options: ScenarioOptions, body: (scene: S
       try {
         await run({ ...options, seed }, traced, options.doublesHappen ?? false);
       } catch (error) {
-        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${traceOf(nodes)}`, { cause: error });
+        const text = `seed ${seed}: ${error instanceof Error ? error.message : String(error)}\n${traceOf(nodes)}`;
+        if (error instanceof assert.AssertionError) assert.fail(text);
+        throw new Error(text, { cause: error });
       }
     }
   });

@@ -4,6 +4,7 @@
 // 1. Nothing runs by itself: the same seed and the same calls give the same run.
 // 2. Callbacks due at the same moment run in seeded order, as an operating system might choose.
 
+import assert from "node:assert/strict";
 import type { Clock, Random, Timer } from "../../protocol/ports/clock.ts";
 
 /** A small seeded generator (mulberry32). */
@@ -72,7 +73,7 @@ export class FakeScheduler implements Clock {
   /** Lets time pass until `condition` holds, at most `limitMs`. It is looked at after every callback. */
   async until(condition: () => boolean, limitMs = 60_000): Promise<void> {
     const isMet = await this.#run(this.#nowMs + limitMs, condition);
-    if (!isMet) throw new Error(`condition not met within ${limitMs} ms of fake time: ${condition.toString()}`);
+    assert.ok(isMet, `condition not met within ${limitMs} ms of fake time: ${condition.toString()}`);
   }
 
   /** Whether `isDone` came to hold; else nothing is due any more until `untilMs`, and it is that time. */

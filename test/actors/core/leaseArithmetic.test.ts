@@ -77,6 +77,12 @@ describe("the database's clock", () => {
     assert.ok(Math.abs(expectedAt(clock, at).nowMs - (1_000_000 + at * 1.0005)) < 50);
   });
 
+  test("what was known long ago is known less well: a drift in which nothing was heard is no jump", () => {
+    const [before, hourMs] = [known(1_000_000, 0, 10), 3_600_000];
+    for (const drift of [0.0005, -0.0005]) assert.equal(isAnother(before, known(1_000_000 + hourMs * (1 + drift), hourMs, hourMs + 10), 750), false);
+    assert.equal(isAnother(before, known(1_000_000 + hourMs * 1.01, hourMs, hourMs + 10), 750), true);
+  });
+
   test("what is expected is never further from the truth than what was heard together allows", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 0, max: 2_000 }), fc.integer({ min: 0, max: 2_000 })), { minLength: 1, maxLength: 30 }), (replies) => {

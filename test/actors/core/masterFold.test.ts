@@ -126,6 +126,10 @@ describe("a book from before the start", () => {
     const step = feed(old(), tick(1, 6));
     assert.deepEqual([step.replaced, seqs(step.fresh), at(step.fold)], [true, [6], "1/6 synced, trades 1 6"]);
   });
+  test("contains what comes from before it: that is a repeat, and the next tick still follows", () => {
+    const repeated = feed(old(), tick(1, 4));
+    assert.deepEqual([repeated.verdict, seqs(feed(repeated.fold, tick(1, 5), tick(1, 6)).fresh)], ["repeated", [6]]);
+  });
   test("is not believed when something lies between, until a live book comes", () => {
     const step = feed(old(), alive(1, 6));
     assert.deepEqual([step.replaced, step.fold.synced], [false, false]);

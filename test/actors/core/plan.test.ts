@@ -212,8 +212,7 @@ describe("a copy whose comment is gone", () => {
   });
   test("by its fingerprint, when it fits one trade only", () => {
     const at = { positions: [position({ comment: "" })] };
-    assert.deepEqual(shown({ master: [held()], at }), ["row 1 Open 50"]);
-    assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at }), ["row 1 Open 50"]);
+    for (const pairs of [[], [known(sending(), { settlesAtMs: 9_000 })]]) assert.deepEqual(shown({ master: [held()], pairs, at }), ["row 1 Open 50"]);
   });
   test("that fits two trades, or of which two fit one, is not guessed at: it is ended", () => {
     const at = { positions: [position({ comment: "" })] };
@@ -221,8 +220,9 @@ describe("a copy whose comment is gone", () => {
   });
   test("that fits nothing is closed: untracked orphans of our magic are nobody's", () => {
     for (const odd of [{ side: "sell" as const }, { volume: lots(0.3) }, { openPrice: points(120_000) }, { openTimeMs: brokerMs(-60_000) }]) {
-      assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), { settlesAtMs: 9_000 })], at: { positions: [position({ comment: "", ...odd })] } }), ["again 9000", "again 2000"], "not while an order is unsettled");
-      assert.deepEqual(shown({ at: { positions: [position({ comment: "", ...odd })] } }), ["end 50"]);
+      const at = { positions: [position({ comment: "", ...odd })] };
+      for (const [unsettled, again] of [[{ settlesAtMs: 9_000 }, ["again 9000", "again 2000"]], [{ busy: true }, ["again 2000"]]] as const) assert.deepEqual(shown({ master: [held()], pairs: [known(sending(), unsettled)], at }), again, "not while an order is under way or unsettled");
+      assert.deepEqual(shown({ at }), ["end 50"]);
     }
   });
   test("that is the rest of something older than the history is left alone", () => {

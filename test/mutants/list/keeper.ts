@@ -1,12 +1,15 @@
 // Owns the mutants of the lease keeper: which answers count, under which fence, until when, and what a list says.
 //
+// Not here, since nothing changes without it alone: the clock that is looked at when a renewal is answered, and the extension's own
+// compare, are the same question twice in one turn; both are taken away together.
+//
 // The same faults in the whole of a cell are test/actors/shell/leaseSimulation.test.ts's, which finds them in their consequence.
 
-import { inFile, type Mutant } from "../mutant.ts";
+import { inFile } from "../mutant.ts";
 
-const ARITHMETIC = "test/actors/core/leaseArithmetic.test.ts";
 const CLAIMS = "test/actors/shell/claims.test.ts";
 const CLOCKS = "test/actors/shell/leaseClocks.test.ts";
+const GUARDS = "test/actors/shell/leaseGuards.test.ts";
 const KEEPER = "test/actors/shell/leaseKeeper.test.ts";
 const PROOF = "test/actors/shell/leaseProof.test.ts";
 const RACES = "test/actors/shell/leaseRaces.test.ts";
@@ -26,6 +29,20 @@ const keeper = inFile("actors/shell/leaseKeeper.ts", [
   { name: "a round goes on under a refused name", find: "    this.#confirmations.stop();\n    this.#compare", replace: "    this.#compare", test: PROOF, case: "a round under which the name is refused opens nothing: the lease was ended for us, or is another process's" },
   { name: "an account at another epoch stays open", find: "    for (const held of moved) this.#held.unconfirm(held);\n", replace: "", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
   { name: "a node that is stuck stays", find: "      this.#endIfStuck();\n", replace: "", test: RACES, case: "a node that stays fenced for a ttl although its renewals are answered ends, and not by a configuration fault" },
+  { name: "a renewal is waited for beyond the deadline", find: "patienceMs(profile, this.#isOpen ? gate.leftMs() : leftMs(sent.deadline, at)); // (2)", replace: "profile.queryTimeoutMs;", test: KEEPER, case: "row 20: a renewal is given up at the deadline at the latest, however long a query may take; what it says later counts for nothing" },
+  { name: "a lease that had lapsed counts as live", find: "const wasLive = reply.wasLive && !isAnother; // (6)", replace: "const wasLive = !isAnother;", test: CLAIMS, case: "a fenced node hands nothing back: what it would say of its orders cannot be proven" },
+  { name: "a reply after the deadline trips nothing", find: "    this.#notice();\n    if (this.#isOpen && !gate.extend(sent.deadline)) this.#trip(\"the renewal came after the deadline\");\n", replace: "    if (this.#isOpen) gate.extend(sent.deadline);\n", test: KEEPER, case: "a reply that comes after the deadline by the wall clock alone trips, whatever it says; the next renewal lifts" },
+  { name: "the list is compared with what is held when it is read", find: "const unknown = this.#compare(sent.held, reply.accounts);", replace: "const unknown = this.#compare(this.#held.all, reply.accounts);", test: RACES, case: "a take's answer that is handled while a renewal is under way is not undone by its older list, nor is the account lost for it" },
+  { name: "no round goes on: each renewal begins one", find: "!(wasLive && this.#confirmations.goesOn(sent))", replace: "true", test: PROOF, case: "a round that takes longer than one renewal's window goes on under the next ones, as long as each finds the lease live" },
+  { name: "a refused node waits for ever", find: "if (clock.monotonicMs() - this.#refusedSinceMs >= profile.ttlMs) {", replace: "if (clock.monotonicMs() - this.#refusedSinceMs >= Infinity) {", test: KEEPER, case: "after a ttl it is a mistake in the configuration, and nothing is tried any more" },
+  { name: "a refused node ends at once", find: "if (clock.monotonicMs() - this.#refusedSinceMs >= profile.ttlMs) {", replace: "if (clock.monotonicMs() - this.#refusedSinceMs >= 0) {", test: KEEPER, case: "a second process under a live name waits fenced and claims nothing; the name is its own when the first has ended" },
+  { name: "a refused node keeps what is no longer its own", find: "    this.#confirmations.stop();\n    this.#compare(sent.held, reply.accounts);\n", replace: "    this.#confirmations.stop();\n", test: GUARDS, case: "a node that is refused forgets at once what is no longer its own" },
+  { name: "a node that stays fenced never ends", find: "if (clock.monotonicMs() - this.#stuckSinceMs < profile.ttlMs) return;", replace: "if (clock.monotonicMs() - this.#stuckSinceMs < Infinity) return;", test: RACES, case: "a node that stays fenced for a ttl although its renewals are answered ends, and not by a configuration fault" },
+  { name: "time in which renewals fail is time in which it is stuck", find: "      this.#answeredSinceMs = null;\n      this.#stuckSinceMs = null;\n", replace: "      this.#answeredSinceMs = null;\n", test: RACES, case: "time in which renewals fail is not time in which it is stuck" },
+  { name: "a lost account is not forgotten", find: "      this.#held.forget(held.account);\n", replace: "", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
+  { name: "a lost account is not told", find: "      onLost(held.account);\n", replace: "", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
+  { name: "the passed deadline closes nothing by itself", find: "this.#deadlineTimer = clock.after(remainingMs, () => this.#trip(\"the deadline passed\"));", replace: "this.#deadlineTimer = null;", test: KEEPER, case: "row 1: a database that does not answer: tripped at the deadline, though no renewal ever returns; the next one lifts" },
+  { name: "the lease's end comes with the deadline", find: "remainingMs + profile.marginMs", replace: "remainingMs", test: KEEPER, case: "row 1: a database that does not answer: tripped at the deadline, though no renewal ever returns; the next one lifts" },
 ]);
 
 const confirmations = inFile("actors/shell/confirmations.ts", [
@@ -38,6 +55,10 @@ const confirmations = inFile("actors/shell/confirmations.ts", [
   { name: "a window that has passed is lent another", find: " || leftMs(round.deadline, this.#clocks.now) === 0", replace: "", test: PROOF, case: "a round whose window has passed is lent nothing, though the lease is said to be live: it may have lapsed and been revived since" },
   { name: "an answer counts after a fence", find: "      if (!gate.isStill(fence)) break; // (4)\n", replace: "", test: PROOF, case: "an account that is fenced alone is not opened by an answer to a question from before a fence" },
   { name: "what was given back while it was taken is kept", find: "    else this.#claims.release({ account, epoch });\n", replace: "", test: RACES, case: "an account that is given back while its take is under way goes back at the epoch that the take raised" },
+  { name: "a lift that lost against a trip goes on", find: "if (!gate.lift(fence, deadline)) return onNotLifted(\"the fence was tripped meanwhile\");", replace: "gate.lift(fence, deadline);", test: PROOF, case: "row 29: a trip while accounts are confirmed makes the lift under way useless" },
+  { name: "a round goes on for another fence", find: "if (round?.fence !== fence || leftMs", replace: "if (round === null || leftMs", test: GUARDS, case: "a round on a fence that was tripped since is overtaken by the next renewal" },
+  { name: "a take is waited for beyond what it is worth", find: "const [timeoutMs, expected] = [patienceMs(profile, worthForMs), this.#clocks.expected];", replace: "const [timeoutMs, expected] = [profile.queryTimeoutMs + 0 * worthForMs, this.#clocks.expected];", test: GUARDS, case: "a take is waited for no longer than it is worth" },
+  { name: "what is fenced alone is told as confirmed", find: "const confirmed = holdings.filter((holding) => holding.confirmed && !this.#claims", replace: "const confirmed = holdings.filter((holding) => !this.#claims", test: PROOF, case: "a list that gives us what another node took while the renewal waited for its row opens nothing for it" },
 ]);
 
 const claims = inFile("actors/shell/claims.ts", [
@@ -46,25 +67,26 @@ const claims = inFile("actors/shell/claims.ts", [
   { name: "whoever seems to have lapsed is claimed from at once", find: "leaveLapsed: this.#clocks.leaveLapsed", replace: "leaveLapsed: false", test: CLOCKS, case: AHEAD },
   { name: "a release tells nothing of what is unsettled", find: "registry.release(me, held, unsettledMs)", replace: "registry.release(me, held, 0)", test: RACES, case: "a release tells for how long an order of ours may still be executed; made again it tells what is left of it; an end of which nothing is known tells the whole settle time" },
   { name: "an account that is given up stays open until its row is free", find: "    this.#held.giveBack(held, clock.monotonicMs() + unsettledMs);\n    await this.#release(held);", replace: "    await this.#release(held);\n    this.#held.giveBack(held, clock.monotonicMs() + unsettledMs);", test: RACES, case: "calls that are still queued when the account is given back stay out, also when it comes again" },
+  { name: "a fenced node claims", find: "|| expected === null || !gate.isStill(fence) || limit <= 0) return; // (1)", replace: "|| expected === null || limit <= 0) return;", test: GUARDS, case: "a fenced node asks for nothing" },
+  { name: "two claims are under way at once", find: "if (this.#claiming || this.#closed ||", replace: "if (this.#closed ||", test: GUARDS, case: "one claim is under way at a time" },
+  { name: "a claim does not say which database it expects", find: "avoid, settleMs, expected, leaveLapsed", replace: "avoid, settleMs, expected: { ...expected, toleranceMs: Infinity }, leaveLapsed", test: GUARDS, case: "every claim says how far the database's clock may be off" },
+  { name: "what was avoided is claimed", find: "[...this.#avoided.keys()].filter((account) => this.#isAvoided(account));", replace: "[];", test: CLAIMS, case: "an account that could not be served is avoided, longer each time" },
+  { name: "what a node that drains gets stays its own", find: "    if (this.#closed && this.#held.get(account) === null) return this.release(owned); // (4)\n", replace: "", test: CLAIMS, case: "a drain claims nothing more, says so at once, hands every account back before its row is free, and leaves" },
+  { name: "what was given back is taken anew", find: "|| this.#held.isOver(listed)) {", replace: ") {", test: CLAIMS, case: "a release whose answer was lost is made again when a renewal still lists the account, and it is not taken anew" },
+  { name: "what is avoided is taken when it is listed", find: "if (this.#closed || this.#isAvoided(listed.account) ||", replace: "if (this.#closed ||", test: RACES, case: "what is listed and cannot be served is released without being taken: avoided here, or after the drain began" },
+  { name: "an account that was lost while it drained is released", find: "if (this.#stopped || this.#held.get(account) !== holding) return;", replace: "if (this.#stopped) return;", test: CLAIMS, case: "of a node whose lease is lost while it drains nothing is released that is not its own, and it still ends" },
+  { name: "an end of which nothing is known is settled at once", find: "      return settleMs;\n", replace: "      return 0 * settleMs;\n", test: RACES, case: "a release tells for how long an order of ours may still be executed; made again it tells what is left of it; an end of which nothing is known tells the whole settle time" },
+  { name: "surplus goes on shares from before the last went", find: "|| sentAtMs < this.#spreadChangedAtMs ||", replace: "||", test: CLAIMS, case: "shares that were asked for before a hand-over had ended hand nothing back: they still count what has gone" },
+  { name: "surplus goes several at once", find: "if (this.#closed || this.#surplusUnderWay || this.#isResting", replace: "if (this.#closed || this.#isResting", test: GUARDS, case: "surplus goes one at a time, also when its drain outlasts renewals" },
 ]);
 
 const held = inFile("actors/shell/heldAccounts.ts", [
   { name: "what is not confirmed keeps its slot", find: "    this.#gate.clearSlot(entry.slot);\n    entry.epoch = epoch;", replace: "    entry.epoch = epoch;", test: PROOF, case: "accounts whose rows are locked stay fenced alone, the others open; they are tried again after each renewal and then go on" },
   { name: "what is forgotten keeps its slot", find: "    this.#gate.clearSlot(entry.slot);\n    this.#held.delete(account);", replace: "    this.#held.delete(account);", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
   { name: "an ownership that was given back comes again by an old list", find: ">= epoch;", replace: "> epoch;", test: CLAIMS, case: "a release whose answer was lost is made again when a renewal still lists the account, and it is not taken anew" },
+  { name: "a slot goes to the next account", find: "const slot = this.#slots.get(account) ?? this.#slots.size; // (1)", replace: "const slot = this.#held.size;", test: KEEPER, case: "a lost account's slot is never another's: what still waits for a call under it stays out" },
+  { name: "every ownership after one that was given back is over", find: "return (this.#givenBack.get(account)?.epoch ?? 0) >= epoch;", replace: "return this.#givenBack.has(account) || epoch < 0;", test: GUARDS, case: "an ownership that was given back is not taken again, however long its release is lost; a later one is" },
+  { name: "an account takes a slot that the gate does not have", find: "    if (slot >= this.#gate.slots) return { kind: \"full\" };\n", replace: "", test: CLAIMS, case: "an account for which the gate has no slot left goes back and is avoided, and that is said once" },
 ]);
 
-const core: readonly Mutant[] = [
-  ...inFile("actors/core/ownedList.ts", [{ name: "what changed since the renewal was sent is compared", find: "now.get(account) === epoch); // (1)", replace: "now.has(account) && epoch >= 0);", test: ARITHMETIC, case: "nor is it lost for being missing" }]),
-  ...inFile("actors/core/leaseDeadline.ts", [
-    { name: "a deadline has no wall clock", find: "Math.min(deadline.monotonicMs - now.monotonicMs, deadline.wallMs - now.wallMs)", replace: "deadline.monotonicMs - now.monotonicMs", test: ARITHMETIC, case: "leaves what the clock that comes first leaves, and never less than nothing" },
-    { name: "an answer is waited for beyond its worth", find: "Math.min(queryTimeoutMs, worthForMs)", replace: "queryTimeoutMs + 0 * worthForMs", test: ARITHMETIC, case: "row 20: an answer is waited for no longer than it is worth, and not at all at the end" },
-  ]),
-  ...inFile("actors/core/databaseClock.ts", [{ name: "all timelines are one", find: "before.timeline !== now.timeline", replace: "before.timeline === -now.timeline", test: ARITHMETIC, case: "another timeline is another clock, whatever it shows; a server that tells none proves nothing by that" }]),
-  ...inFile("actors/shell/leaseClocks.ts", [
-    { name: "any database is the expected one", find: "toleranceMs: jumpToleranceMs(profile) };", replace: "toleranceMs: 1e12 };", test: CLOCKS, case: "every claim and every take says which database it expects, within a quarter of the margin" },
-    { name: "a node that has just started leaves nobody alone", find: "    if (before === null) return false;\n", replace: "    if (before === null) return ((this.#leaveLapsedUntilMs = -Infinity), false);\n", test: CLOCKS, case: "a node that has just started leaves whoever seems to have lapsed alone for one ttl: it cannot know what the clock was before" },
-  ]),
-];
-
-export const keeperMutants = [...keeper, ...confirmations, ...claims, ...held, ...core];
+export const keeperMutants = [...keeper, ...confirmations, ...claims, ...held];
