@@ -11,7 +11,7 @@ import { ownUser } from "../local/users.ts";
 import { openLogger } from "../logging.ts";
 import { loadStatement } from "../statement/read.ts";
 import { BUNDLED_STATEMENT } from "./demo.ts";
-import { listenForInterrupt } from "./interrupt.ts";
+import { unlessTold } from "./interrupt.ts";
 
 export interface ClusterCommandOptions extends ClusterTexts {
   readonly statement?: string | undefined;
@@ -28,18 +28,10 @@ export async function clusterCommand(options: ClusterCommandOptions): Promise<nu
   const run = newRun();
   const folder = await runFolder(join(await stateFolder(process.env, CLONE_FOLDER, ownUser()), "cluster"), run, systemClock.wallMs());
   const logger = openLogger({ level: "info", file: join(folder, "cluster.log") });
-  const told = listenForInterrupt(systemClock);
-  try {
-    const report = await runCluster({ plan, statement, folder, run, env: process.env, clock: systemClock, logger, stream: process.stderr, interrupt: told.signal });
+  return unlessTold(systemClock, "the cluster's story", async (interrupt) => {
+    const report = await runCluster({ plan, statement, folder, run, env: process.env, clock: systemClock, logger, stream: process.stderr, interrupt });
     process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : `${clusterText(report)}\n`);
     if (report.verdict !== "ok") process.stderr.write(`the logs of this run's brokers and nodes are in ${folder}\n`);
     return report.verdict === "ok" ? 0 : 1;
-  } catch (error) {
-    const exitCode = told.exitCode();
-    if (exitCode === null) throw error;
-    process.stderr.write("lockstep: told to end before the cluster's story was over\n");
-    return exitCode;
-  } finally {
-    told.done();
-  }
+  });
 }

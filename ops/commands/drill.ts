@@ -14,7 +14,7 @@ import { roundText, staleText } from "../drill/text.ts";
 import { CLONE_FOLDER, stateFolder } from "../local/stateFolder.ts";
 import { ownUser } from "../local/users.ts";
 import { openLogger } from "../logging.ts";
-import { listenForInterrupt } from "./interrupt.ts";
+import { unlessTold } from "./interrupt.ts";
 
 export interface DrillCommandOptions extends DrillTexts {
   readonly json?: boolean | undefined;
@@ -30,39 +30,23 @@ export async function drillCommand(name: string, options: DrillCommandOptions): 
   const run = newRun();
   const folder = await runFolder(join(await stateFolder(process.env, CLONE_FOLDER, ownUser()), "drill"), run, systemClock.wallMs());
   const logger = openLogger({ level: "info", file: join(folder, "drill.log") });
-  const told = listenForInterrupt(systemClock);
-  try {
-    const records = await runDrill({ plan, folder, run, env: process.env, clock: systemClock, random: systemRandom, logger, stream: process.stderr, interrupt: told.signal });
+  return unlessTold(systemClock, "the drill", async (interrupt) => {
+    const records = await runDrill({ plan, folder, run, env: process.env, clock: systemClock, random: systemRandom, logger, stream: process.stderr, interrupt });
     const judged = records.map((record) => ({ record, report: judge(record) }));
     const whole = wholeReport(judged.map(({ report }) => report));
     process.stdout.write(options.json === true ? `${JSON.stringify(whole)}\n` : `${judged.map(({ record, report }) => roundText(record, report)).join("\n\n")}\n`);
     if (whole.verdict !== "ok") process.stderr.write(`the logs of this run's brokers and nodes are in ${folder}\n`);
     return whole.verdict === "ok" ? 0 : 1;
-  } catch (error) {
-    const exitCode = told.exitCode();
-    if (exitCode === null) throw error;
-    process.stderr.write("lockstep: told to end before the drill was over\n");
-    return exitCode;
-  } finally {
-    told.done();
-  }
+  });
 }
 
 /** The drill of the writers alone: no nodes, so no profile and no rounds to choose. */
 async function staleWriter({ json, profile, rounds }: DrillCommandOptions): Promise<number> {
   if (profile !== DRILL_DEFAULTS.profile || rounds !== undefined) throw new LockstepError("configuration", `drill ${STALE_WRITER}: it has no --profile and no --rounds`);
-  const told = listenForInterrupt(systemClock);
-  try {
+  return unlessTold(systemClock, "the drill", async (interrupt) => {
     const say = (line: string): void => void process.stderr.write(`${line}\n`);
-    const report = await drillStaleWriter({ run: newRun(), env: process.env, clock: systemClock, random: systemRandom, logger: openLogger({ level: "error", file: null }), say, interrupt: told.signal });
+    const report = await drillStaleWriter({ run: newRun(), env: process.env, clock: systemClock, random: systemRandom, logger: openLogger({ level: "error", file: null }), say, interrupt });
     process.stdout.write(json === true ? `${JSON.stringify(report)}\n` : `${staleText(report)}\n`);
     return report.verdict === "ok" ? 0 : 1;
-  } catch (error) {
-    const exitCode = told.exitCode();
-    if (exitCode === null) throw error;
-    process.stderr.write("lockstep: told to end before the drill was over\n");
-    return exitCode;
-  } finally {
-    told.done();
-  }
+  });
 }

@@ -8,7 +8,7 @@ import { exitCodeOf, SIGNALS } from "../launch.ts";
 
 const TOGETHER_MS = 500;
 
-export interface Interrupt {
+interface Interrupt {
   readonly signal: AbortSignal;
   /** That of the signal; null as long as there was none. */
   exitCode(): number | null;
@@ -16,7 +16,25 @@ export interface Interrupt {
   done(): void;
 }
 
-export function listenForInterrupt(clock: Clock): Interrupt {
+/**
+ * The exit code of a command's work, or that of the signal that ended it before it was over; what else the work throws is thrown on.
+ * @param what of which one says that it was not over
+ */
+export async function unlessTold(clock: Clock, what: string, work: (interrupt: AbortSignal) => Promise<number>): Promise<number> {
+  const told = listenForInterrupt(clock);
+  try {
+    return await work(told.signal);
+  } catch (error) {
+    const exitCode = told.exitCode();
+    if (exitCode === null) throw error;
+    process.stderr.write(`lockstep: told to end before ${what} was over\n`);
+    return exitCode;
+  } finally {
+    told.done();
+  }
+}
+
+function listenForInterrupt(clock: Clock): Interrupt {
   const controller = new AbortController();
   let told: { readonly exitCode: number; readonly atMs: number } | null = null;
   const on = (signal: NodeJS.Signals): void => {
