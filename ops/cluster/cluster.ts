@@ -22,12 +22,13 @@ import { companyOf, PASSWORD_REFERENCE, PASSWORD_VARIABLE } from "./company.ts";
 import { Fleet } from "./fleet.ts";
 import { openGround, type Ground } from "./ground.ts";
 import { interrupted, unlessInterrupted } from "./interrupt.ts";
-import { endViolations, isAtRest, ownershipOf } from "./judge.ts";
+import { endViolations, ownershipOf } from "./judge.ts";
 import { lookAt, type Look } from "./look.ts";
 import type { ClusterPlan } from "./options.ts";
 import { timesOf } from "./ownTime.ts";
 import { Picture, type Moment } from "./picture.ts";
 import { clusterReport, type ClusterReport } from "./report.ts";
+import { restedFor, untilUp } from "./settling.ts";
 import { ClusterStage } from "./stage.ts";
 import { verdictOn } from "./verdict.ts";
 import { watch } from "./watch.ts";
@@ -123,13 +124,8 @@ class Cluster {
     return clusterReport(ownershipOf(last, ground.cell), copied.orders, { ownTimeMs: timesOf(fleet.ownTimes), factToRowMs: timesOf(fleet.factsToRows) }, violations);
   }
 
-  /** @throws LockstepError `unreachable`: it never came about that every node is ready, and somebody owns each account */
-  async #up({ cell }: Ground, fleet: Fleet, look: () => Promise<Look>, accounts: number): Promise<void> {
-    const isUp = (now: Look): boolean => isAtRest(now, cell) && now.accounts.length === accounts;
-    const last = await this.#watch(look, START_LIMIT_MS, "starting", () => 0, (now) => isUp(now) || fleet.violations.length > 0);
-    if (isUp(last)) return;
-    const why = [...fleet.violations, ...endViolations(last, cell)].map(({ detail, follower }) => `${follower === null ? "" : `${follower}: `}${detail}`);
-    throw new LockstepError("unreachable", `the cluster is not up: ${why.slice(0, 5).join("; ") || "not every account is settled"}; the nodes' logs are in ${this.#options.folder}`);
+  #up({ cell }: Ground, fleet: Fleet, look: () => Promise<Look>, accounts: number): Promise<void> {
+    return untilUp({ cell, fleet, accounts, folder: this.#options.folder, watch: (isSo) => this.#watch(look, START_LIMIT_MS, "starting", () => 0, isSo) });
   }
 
   async #play(stage: ClusterStage, scenes: number, fleet: Fleet, look: () => Promise<Look>): Promise<void> {
@@ -160,13 +156,9 @@ class Cluster {
   }
 
   /** Resolves with how it stands when all is at rest, or has had its time. */
-  async #rest({ cell }: Ground, look: () => Promise<Look>): Promise<Look> {
-    let [looks, events] = [0, -1];
-    return this.#watch(look, REST_LIMIT_MS, "settling", () => 1, (now) => {
-      looks = isAtRest(now, cell) && now.writers.events === events ? looks + 1 : 0;
-      events = now.writers.events;
-      return looks >= LOOKS_AT_REST || now.words.every(({ state }) => state === "ended");
-    });
+  #rest({ cell }: Ground, look: () => Promise<Look>): Promise<Look> {
+    const isAtRest = restedFor(LOOKS_AT_REST, cell);
+    return this.#watch(look, REST_LIMIT_MS, "settling", () => 1, (now) => isAtRest(now) || now.words.every(({ state }) => state === "ended"));
   }
 
   /** Resolves with the last look. @throws LockstepError `stopped`, what `after` threw, or what the last look met */

@@ -6,7 +6,7 @@
 // 2. Every wait has a bound. What did not come about by then is judged as it is.
 // 3. What is judged is read when all is at rest: masters stand still, and every follower has had its time.
 
-import { LockstepError, messageOf } from "../../protocol/errors.ts";
+import { messageOf } from "../../protocol/errors.ts";
 import type { BootId, NodeId } from "../../protocol/ids.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
@@ -14,10 +14,11 @@ import type { TimelineDetail, TimelineEntry, TimelineEvent } from "../../protoco
 import type { WallMs } from "../../protocol/units.ts";
 import { pause } from "../../protocol/waiting.ts";
 import { interrupted, unlessInterrupted } from "../cluster/interrupt.ts";
-import { endViolations, isAtRest, ownershipOf } from "../cluster/judge.ts";
+import { endViolations, ownershipOf } from "../cluster/judge.ts";
 import type { Look } from "../cluster/look.ts";
 import type { NodeRun } from "../cluster/nodeRun.ts";
 import { Picture } from "../cluster/picture.ts";
+import { restedFor, untilUp } from "../cluster/settling.ts";
 import { watch } from "../cluster/watch.ts";
 import type { Environment } from "../credentials.ts";
 import type { Violation } from "../demo/check/checkDemo.ts";
@@ -92,7 +93,7 @@ class DrillRun {
     const { plan, stream, clock } = this.#options;
     const { drill, profile, rounds } = plan;
     // Not left alone half way: what it has begun is to be ended.
-    const scene = await Scene.open({ ...this.#options, nodes: drill.nodes, profile, ownKafka: drill.ownKafka }, this.#ends);
+    const scene = await Scene.open({ ...this.#options, profile, ownKafka: drill.ownKafka }, this.#ends);
     this.#picture = new Picture(stream, scene.ground.cell, clock);
     await this.#start(scene);
     await scene.stage.act("trade");
@@ -104,7 +105,7 @@ class DrillRun {
     }
     this.#enter("settling");
     await scene.stage.act("stand");
-    const last = await this.#rest(scene);
+    const last = await this.#watch(scene, REST_LIMIT_MS, restedFor(LOOKS_AT_REST, scene.ground.cell));
     const endAtMs = clock.wallMs();
     this.#wrong.push(...endViolations(last, scene.ground.cell));
     this.#enter("checking");
@@ -125,14 +126,8 @@ class DrillRun {
     await this.#up(scene, scene.accounts);
   }
 
-  /** @throws LockstepError `unreachable`: it never came about that every node is ready, and somebody owns each account */
-  async #up(scene: Scene, accounts: number): Promise<void> {
-    const { cell } = scene.ground;
-    const isUp = (now: Look): boolean => isAtRest(now, cell) && now.accounts.length === accounts;
-    const last = await this.#watch(scene, START_LIMIT_MS, (now) => isUp(now) || scene.fleet.violations.length > 0);
-    if (isUp(last)) return;
-    const why = [...scene.fleet.violations, ...endViolations(last, cell)].map(({ detail, follower }) => `${follower === null ? "" : `${follower}: `}${detail}`);
-    throw new LockstepError("unreachable", `the cluster is not up: ${why.slice(0, 5).join("; ") || "not every account is settled"}; the nodes' logs are in ${this.#options.folder}`);
+  #up(scene: Scene, accounts: number): Promise<void> {
+    return untilUp({ cell: scene.ground.cell, fleet: scene.fleet, accounts, folder: this.#options.folder, watch: (isSo) => this.#watch(scene, START_LIMIT_MS, isSo) });
   }
 
   async #round(scene: Scene, round: Round): Promise<SeenRound> {
@@ -247,15 +242,6 @@ class DrillRun {
   #recoveryLimitMs(): number {
     const { ttlMs, claimPollMs } = limitsOf(this.#options.plan.profile).lease;
     return ttlMs + 2 * claimPollMs + RECOVERY_SLACK_MS;
-  }
-
-  async #rest(scene: Scene): Promise<Look> {
-    let [looks, events] = [0, -1];
-    return this.#watch(scene, REST_LIMIT_MS, (now) => {
-      looks = isAtRest(now, scene.ground.cell) && now.writers.events === events ? looks + 1 : 0;
-      events = now.writers.events;
-      return looks >= LOOKS_AT_REST;
-    });
   }
 
   #tell(atMs: number, event: TimelineEvent, struck: readonly StruckNode[], detail: TimelineDetail): void {

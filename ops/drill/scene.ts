@@ -30,7 +30,6 @@ import { Proxy, type Address } from "./proxy.ts";
 import { RowWatch } from "./rowWatch.ts";
 
 export interface SceneOptions {
-  readonly nodes: number;
   readonly profile: ProfileName;
   readonly ownKafka: boolean;
   readonly run: string;
