@@ -24,6 +24,7 @@ import type { Ends } from "../ends.ts";
 import { readBrokers } from "../kafka/resolve.ts";
 import { limitsOf, type ProfileName } from "../nodeLimits.ts";
 import { drillCompany, TRADING } from "./company.ts";
+import { databaseAddress, databaseThrough } from "./databaseWire.ts";
 import { kafkaTalk } from "./kafkaWire.ts";
 import { OwnKafka } from "./ownKafka.ts";
 import { Proxy, type Address } from "./proxy.ts";
@@ -47,7 +48,6 @@ export interface Troupe {
 const CELLS = "lockstep-drill-";
 const PARTITIONS = 8;
 const FOLLOWERS_OF_EACH = 5;
-const POSTGRES_PORT = 5_432;
 const LOCAL = "127.0.0.1";
 
 /** What a node waits for a broker: below the profile's margin, and below the settle time. */
@@ -145,15 +145,8 @@ export class Scene {
 
   #environmentOf(node: string): Readonly<Record<string, string>> {
     const { database, kafka } = this.wiresOf(node);
-    const url = new URL(this.ground.databaseUrl);
-    [url.hostname, url.port] = [LOCAL, String(database.port)];
-    return { DATABASE_URL: url.href, KAFKA_BROKERS: kafka.address };
+    return { DATABASE_URL: databaseThrough(database, this.ground.databaseUrl), KAFKA_BROKERS: kafka.address };
   }
-}
-
-function databaseAddress(text: string): Address {
-  const { hostname, port } = new URL(text);
-  return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? POSTGRES_PORT : Number(port) };
 }
 
 /** @throws LockstepError `configuration`: others tell clients addresses that no proxy of ours can put right */

@@ -23,6 +23,7 @@ import { resolveKafka } from "../kafka/resolve.ts";
 import { DEFAULT_NODE_LIMITS } from "../nodeLimits.ts";
 import { resolveDatabase } from "../postgres/resolve.ts";
 import { totalLag, writerLag } from "../writerLag.ts";
+import { databaseAddress, databaseThrough } from "./databaseWire.ts";
 import { Proxy } from "./proxy.ts";
 import { ACCOUNTS, acquire, CountedMetrics, FOLLOWER, LINK, said, sinkOf } from "./staleOwners.ts";
 
@@ -155,11 +156,9 @@ class Round {
   /** A's own way to the database, which can be cut. */
   async #pathOfA() {
     const { databaseUrl, cell } = this.#ground;
-    const url = new URL(databaseUrl);
-    const proxy = await Proxy.open({ host: url.hostname, port: Number(url.port || 5432) });
+    const proxy = await Proxy.open(databaseAddress(databaseUrl));
     this.#ends.add(() => proxy.close());
-    url.host = proxy.address;
-    const storage = await openStorage({ url: url.href, cell, logger: this.#options.logger, maxConnections: 2, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 });
+    const storage = await openStorage({ url: databaseThrough(proxy, databaseUrl), cell, logger: this.#options.logger, maxConnections: 2, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 });
     this.#ends.add(() => storage.close());
     return { pairs: storage.pairs, cut: () => void (proxy.passage = "cut"), heal: () => void (proxy.passage = "open") };
   }
