@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from "../clock.ts";
 import { newRun } from "../cluster/cluster.ts";
 import { runFolder } from "../demo/runFolder.ts";
 import { runDrill } from "../drill/drill.ts";
-import { judge } from "../drill/judge/judge.ts";
+import { judgeAll } from "../drill/judge/judge.ts";
 import { DRILL_DEFAULTS, drillPlan, type DrillTexts } from "../drill/options.ts";
 import { wholeReport } from "../drill/report.ts";
 import { drillStaleWriter, STALE_WRITER } from "../drill/staleWriter.ts";
@@ -32,7 +32,7 @@ export async function drillCommand(name: string, options: DrillCommandOptions): 
   const logger = openLogger({ level: "info", file: join(folder, "drill.log") });
   return unlessTold(systemClock, "the drill", async (interrupt) => {
     const records = await runDrill({ plan, folder, run, env: process.env, clock: systemClock, random: systemRandom, logger, stream: process.stderr, interrupt });
-    const judged = records.map((record) => ({ record, report: judge(record) }));
+    const judged = judgeAll(records);
     const whole = wholeReport(judged.map(({ report }) => report));
     process.stdout.write(options.json === true ? `${JSON.stringify(whole)}\n` : `${judged.map(({ record, report }) => roundText(record, report)).join("\n\n")}\n`);
     if (whole.verdict !== "ok") process.stderr.write(`the logs of this run's brokers and nodes are in ${folder}\n`);

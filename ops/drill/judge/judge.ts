@@ -6,7 +6,7 @@ import type { DrillRecord } from "../record.ts";
 import { reportTimeline, type DrillReport } from "../report.ts";
 import { twoLiveCopies } from "./copies.ts";
 import { equalityViolations } from "./equality.ts";
-import { evidenceOf, isOwn } from "./evidence.ts";
+import { evidenceOf, isOwn, type Evidence } from "./evidence.ts";
 import { fateViolations } from "./fate.ts";
 import { gapsOf } from "./gap.ts";
 import { lostOf } from "./lost.ts";
@@ -14,8 +14,23 @@ import { ownershipViolations } from "./ownership.ts";
 import { silenceViolations } from "./silence.ts";
 import { untouched } from "./untouched.ts";
 
-export function judge(record: DrillRecord): DrillReport {
-  const evidence = evidenceOf(record);
+export const judge = (record: DrillRecord): DrillReport => reportOf(evidenceOf(record));
+
+export interface Judged {
+  readonly record: DrillRecord;
+  readonly report: DrillReport;
+}
+
+/** The records of one drill, which share what was seen: it is read once. */
+export function judgeAll(records: readonly DrillRecord[]): Judged[] {
+  const [first] = records;
+  if (first === undefined) return [];
+  const seen = evidenceOf(first);
+  return records.map((record) => ({ record, report: reportOf({ ...seen, record }) }));
+}
+
+function reportOf(evidence: Evidence): DrillReport {
+  const { record } = evidence;
   const gaps = gapsOf(evidence);
   const lost = lostOf(evidence);
   const others = untouched(evidence);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Ticket } from "../../../../protocol/ids.ts";
 import type { Points } from "../../../../protocol/units.ts";
-import { judge } from "../../../../ops/drill/judge/judge.ts";
+import { judge, judgeAll } from "../../../../ops/drill/judge/judge.ts";
 import { cut, down, frozen, killed } from "./drills.ts";
 import { F1, N1, N2 } from "./drillCast.ts";
 import { rulesOf, SETTLE_MS, type DrillStage } from "./drillStage.ts";
@@ -63,6 +63,12 @@ describe("records of several faults", () => {
 
   test("what lies after a record is not its", () => assert.deepEqual(rulesOf(wrong({ more: { rounds: 2, endAtMs: faultAtMs + 4_000 } })), []));
   test("what lies before it neither", () => assert.equal(rulesOf(wrong({ more: { fromMs: endAtMs } })).some((rule) => rule.startsWith("order-outside-lease")), false));
+  test("read together they come to what each comes to alone", () => {
+    const shared = wrong({ more: { rounds: 2 } });
+    const records = [{ ...shared, endAtMs: faultAtMs + 4_000 }, { ...shared, round: 2, fromMs: faultAtMs + 4_000, faultAtMs: faultAtMs + 4_500 }];
+    assert.deepEqual(judgeAll(records).map(({ report }) => report), records.map(judge));
+    assert.deepEqual(judgeAll([]), []);
+  });
   test("the last has what is left, and the end", () => assert.equal(rulesOf(wrong({ more: { endAtMs: faultAtMs + 4_000 } })).some((rule) => rule.startsWith("order-outside-lease")), true));
 });
 
