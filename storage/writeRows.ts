@@ -17,7 +17,8 @@ import type { Statement } from "./database.ts";
 
 const LIVE = "('Sending', 'Open')";
 
-const INCOMING = `link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint, master text, follower text, status text,
+/** A pair's fields with its epoch and n, as `jsonb_to_recordset` reads them. */
+export const INCOMING = `link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint, master text, follower text, status text,
        holds text, symbol text, digits smallint, side text, "followerTicket" bigint, "initialVolume" bigint, volume bigint,
        "masterInitialVolume" bigint, "masterVolume" bigint, "openPrice" bigint, "stopLoss" bigint, "takeProfit" bigint,
        reason text, detail jsonb, "changedAtMs" double precision`;

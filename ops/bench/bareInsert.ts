@@ -3,6 +3,7 @@
 import pg from "pg";
 import type { CellId } from "../../protocol/ids.ts";
 import type { Clock } from "../../protocol/ports/clock.ts";
+import { INCOMING } from "../../storage/writeRows.ts";
 import { eventOf } from "./writerEvents.ts";
 
 /** As the writer's own, without fence, versions and conflicts. */
@@ -13,10 +14,7 @@ INSERT INTO pairs (cell, link_id, master_ticket, opening, epoch, n, master_id, f
        initial_volume, volume, master_initial_volume, master_volume, open_price, stop_loss, take_profit, reason, detail, changed_at_ms)
 SELECT $1, r.link, r."masterTicket", r.opening, r.epoch, r.n, r.master, r.follower, r.status, r.holds, r.symbol, r.digits, r.side, r."followerTicket",
        r."initialVolume", r.volume, r."masterInitialVolume", r."masterVolume", r."openPrice", r."stopLoss", r."takeProfit", r.reason, r.detail, r."changedAtMs"
-  FROM jsonb_to_recordset($2::jsonb) AS r(link text, "masterTicket" bigint, opening integer, epoch bigint, n bigint, master text, follower text, status text,
-       holds text, symbol text, digits smallint, side text, "followerTicket" bigint, "initialVolume" bigint, volume bigint,
-       "masterInitialVolume" bigint, "masterVolume" bigint, "openPrice" bigint, "stopLoss" bigint, "takeProfit" bigint,
-       reason text, detail jsonb, "changedAtMs" double precision)`,
+  FROM jsonb_to_recordset($2::jsonb) AS r(${INCOMING})`,
 };
 
 /** How long it takes, in milliseconds. */

@@ -2,8 +2,8 @@
 
 import { DEFAULT_LINK_SETTINGS, type Account, type Link } from "../../protocol/accounts.ts";
 import { accountId, epoch, linkId, magic, symbolName, ticket, type AccountId } from "../../protocol/ids.ts";
-import type { PairEvent } from "../../protocol/pairs.ts";
 import type { Points, VolumeUnits, WallMs } from "../../protocol/units.ts";
+import type { PairRowEvent } from "../../storage/layers.ts";
 
 const MASTER = accountId("master");
 const FOLLOWERS = 64;
@@ -23,8 +23,6 @@ export const LINKS: readonly Link[] = Array.from({ length: FOLLOWERS }, (_, inde
   enabled: true,
   settings: DEFAULT_LINK_SETTINGS,
 }));
-
-export type PairRowEvent = Extract<PairEvent, { kind: "pair" }>;
 
 /** Event number `index`: a copy that stands open. With `badEvery`, one in so many has a volume that the table refuses. */
 export function eventOf(index: number, badEvery: number | null): PairRowEvent {

@@ -1,6 +1,7 @@
 // Owns a man in the middle between a writer and PostgreSQL that knows one thing of its protocol: when a
 // transaction is to be committed.
 
+import { databaseAddress, databaseThrough } from "../../ops/drill/databaseWire.ts";
 import { Proxy } from "../../ops/drill/proxy.ts";
 
 /** `before`: the server never hears of it. `reply`: it is done, and nobody hears of that. Both cut every connection. */
@@ -18,11 +19,9 @@ export interface DatabaseProxy {
 }
 
 const COMMIT = Buffer.from("COMMIT\0");
-const DEFAULT_PORT = 5432;
 
 export async function databaseProxy(target: string): Promise<DatabaseProxy> {
-  const url = new URL(target);
-  const inner = await Proxy.open({ host: url.hostname, port: Number(url.port || DEFAULT_PORT) }, ({ toServer, toClient }) => {
+  const inner = await Proxy.open(databaseAddress(target), ({ toServer, toClient }) => {
     let isDone = false;
     const cutAll = (): void => {
       inner.passage = "cut";
@@ -38,9 +37,8 @@ export async function databaseProxy(target: string): Promise<DatabaseProxy> {
       fromServer: (piece) => (isDone ? cutAll() : toClient(piece)),
     };
   });
-  url.host = inner.address;
   const proxy: DatabaseProxy = {
-    url: url.href,
+    url: databaseThrough(inner, target),
     atCommit: () => "pass",
     cut: () => void (inner.passage = "cut"),
     swallow: () => void (inner.passage = "swallow"),
