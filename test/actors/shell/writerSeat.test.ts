@@ -28,7 +28,20 @@ function seat(how: { startFails?: () => boolean; stopTakes?: () => Promise<void>
       waiting: null,
     };
   };
-  return { clock, told, gate, seat: new WriterSeat({ make, isOpen: () => gate.open, clock, logger: silent }) };
+  const set = async (open: boolean, ms = 1_000): Promise<void> => {
+    gate.open = open;
+    await clock.advance(ms);
+  };
+  return { clock, told, set, seat: new WriterSeat({ make, isOpen: () => gate.open, clock, logger: silent }) };
+}
+
+/** One that was open, and whose gate has been closed since. */
+async function left(how: Parameters<typeof seat>[0]) {
+  const run = seat(how);
+  await run.seat.start();
+  await run.set(true);
+  await run.set(false);
+  return run;
 }
 
 test("a node writes from its start, leaves when its gate closes, and comes back as a new writer when it is open again", async () => {
@@ -36,14 +49,11 @@ test("a node writes from its start, leaves when its gate closes, and comes back 
   await run.seat.start();
   await run.clock.advance(60_000);
   assert.deepEqual(run.told, ["w1 begins"], "the gate was never open yet");
-  run.gate.open = true;
-  await run.clock.advance(1_000);
-  run.gate.open = false;
-  await run.clock.advance(1_000);
+  await run.set(true);
+  await run.set(false);
   assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
   assert.deepEqual([run.seat.hasLeft, run.seat.fetchedAtMs, run.seat.blockedPartitions, run.seat.waiting], [true, null, [], null], "it says nothing of a log that it does not read");
-  run.gate.open = true;
-  await run.clock.advance(1_000);
+  await run.set(true);
   assert.equal(run.seat.hasLeft, false);
   assert.deepEqual([run.told.slice(2), run.seat.fetchedAtMs, run.seat.blockedPartitions], [["w2 begins"], 2, [2]]);
   await run.seat.drain(1);
@@ -53,14 +63,8 @@ test("a node writes from its start, leaves when its gate closes, and comes back 
 
 test("no new writer begins before the one before it has ended", async () => {
   let end: () => void = () => undefined;
-  const run = seat({ stopTakes: () => new Promise((resolve) => (end = resolve)) });
-  run.gate.open = true;
-  await run.seat.start();
-  await run.clock.advance(1_000);
-  run.gate.open = false;
-  await run.clock.advance(1_000);
-  run.gate.open = true;
-  await run.clock.advance(10_000);
+  const run = await left({ stopTakes: () => new Promise((resolve) => (end = resolve)) });
+  await run.set(true, 10_000);
   assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
   end();
   await run.clock.advance(1_000);
@@ -68,15 +72,9 @@ test("no new writer begins before the one before it has ended", async () => {
 });
 
 test("one that could not begin is tried again; one that begins while the node stops ends again", async () => {
-  let fails = true;
-  const run = seat({ startFails: () => fails && run.told.length > 1 });
-  run.gate.open = true;
-  await run.seat.start();
-  await run.clock.advance(1_000);
-  run.gate.open = false;
-  await run.clock.advance(1_000);
-  run.gate.open = true;
-  await run.clock.advance(600);
+  let [begun, fails] = [0, true];
+  const run = await left({ startFails: () => (begun += 1) > 1 && fails });
+  await run.set(true, 600);
   assert.deepEqual(run.told.slice(2, 3), ["w2 begins"]);
   fails = false;
   await run.clock.advance(1_000);
