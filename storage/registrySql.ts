@@ -6,10 +6,10 @@
 /**
  * `spread`: one row for each platform of each node that is live and accepting, with its share. The
  * shares of a platform add up to its accounts: what does not divide evenly goes to the nodes that
- * hold most (then by name), so that nothing moves for the sake of a rounding.
+ * hold most, so that nothing moves for the sake of a rounding; `amongEquals` orders those that hold as much.
  * `room`: what the node's capacity leaves.
  */
-const SPREAD = `
+const spread = (amongEquals: string): string => `
   owned AS (
     SELECT node, boot, platform, count(*) AS held, count(*) FILTER (WHERE enabled AND parked_reason IS NULL) AS traded
       FROM trading_accounts WHERE cell = $1 AND node IS NOT NULL GROUP BY node, boot, platform
@@ -24,10 +24,15 @@ const SPREAD = `
      WHERE n.cell = $1 AND n.accepting AND n.lease_until > clock_timestamp()
   ), spread AS (
     SELECT *, accounts / count(*) OVER (PARTITION BY platform)
-              + CASE WHEN row_number() OVER (PARTITION BY platform ORDER BY mine DESC, node) <= accounts % count(*) OVER (PARTITION BY platform)
+              + CASE WHEN row_number() OVER (PARTITION BY platform ORDER BY mine DESC, ${amongEquals}) <= accounts % count(*) OVER (PARTITION BY platform)
                      THEN 1 ELSE 0 END AS share
       FROM sharing
   )`;
+
+/** What is to be given away: everybody has to come to the same shares, or nobody would give anything. */
+const BY_NAME = spread("node");
+/** What is to be claimed: it does not wait for the one node that a rounding favours. $2: who asks. */
+const FOR_ASKER = spread("node <> $2, node");
 
 const NOW_MS = "extract(epoch FROM clock_timestamp())::float8 * 1000";
 
@@ -57,7 +62,7 @@ export const renewSql = (timeline: string): string => `
     WHERE nodes.ended_boot IS DISTINCT FROM excluded.boot
       AND (nodes.boot = excluded.boot OR nodes.lease_until <= clock_timestamp())
     RETURNING was_live
-  ), ${SPREAD}
+  ), ${BY_NAME}
   SELECT r.held, r.was_live, a.id, a.epoch, ${NOW_MS} AS now_ms, ${timeline} AS timeline,
          EXISTS (SELECT 1 FROM nodes o WHERE o.cell = $1 AND o.node <> $2 AND o.log_ok AND o.lease_until > clock_timestamp()) AS others_log_ok,
          (SELECT jsonb_agg(jsonb_build_object('platform', s.platform, 'share', s.share, 'mine', s.mine,
@@ -72,7 +77,7 @@ export const renewSql = (timeline: string): string => `
 // says since when at the latest it is gone.
 // The order differs from node to node, so that nodes that claim at the same time seldom want the same rows.
 export const claimSql = (timeline: string): string => `
-  WITH ${SPREAD}, me AS (
+  WITH ${FOR_ASKER}, me AS (
     SELECT * FROM spread WHERE node = $2 AND boot = $3 AND ${isExpected(9, timeline)}
   ), owned_by AS (
     SELECT a.id, a.epoch, a.platform, a.freed_at, a.node IS NOT NULL AND o.boot = a.boot AND o.ended_boot IS DISTINCT FROM a.boot AS may_return,

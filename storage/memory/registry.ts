@@ -37,7 +37,7 @@ export function memoryRegistry(cell: MemoryCell): Registry {
       return { held, wasLive, accounts: sorted(cell.accounts).filter((row) => owns(me, row)).map(heldOf), othersLogOk, shares, clock };
     },
     async claim(me, terms) {
-      const mine = isLive(me) && isExpected(cell, terms.expected) ? spread(cell).filter(({ node }) => node === me.node) : [];
+      const mine = isLive(me) && isExpected(cell, terms.expected) ? spread(cell, me.node).filter(({ node }) => node === me.node) : [];
       const chosen = mine.flatMap((share) => claimable(cell, me, share, terms));
       const room = Math.max(0, Math.min(terms.limit, mine[0]?.room ?? 0));
       return inOrder(chosen.slice(0, room).map((row) => acquire(cell, me, row, terms.settleMs)));

@@ -20,11 +20,12 @@ export const owns = (who: Identity, row: AccountRow): boolean => row.owner?.node
 
 export const isLiveRow = (cell: MemoryCell, row: NodeRow): boolean => row.leaseUntilMs > cell.server.nowMs();
 
-export function spread(cell: MemoryCell): readonly Share[] {
-  return (["mt4", "mt5"] as const).flatMap((platform) => spreadOf(cell, platform));
+/** @param favoured who comes first among those that hold as much; without one it goes by name */
+export function spread(cell: MemoryCell, favoured?: string): readonly Share[] {
+  return (["mt4", "mt5"] as const).flatMap((platform) => spreadOf(cell, platform, favoured));
 }
 
-function spreadOf(cell: MemoryCell, platform: Platform): readonly Share[] {
+function spreadOf(cell: MemoryCell, platform: Platform, favoured: string | undefined): readonly Share[] {
   const accounts = [...cell.accounts.values()];
   const traded = accounts.filter((row) => isTraded(row) && row.account.platform === platform);
   if (traded.length === 0) return [];
@@ -34,7 +35,7 @@ function spreadOf(cell: MemoryCell, platform: Platform): readonly Share[] {
       const isMine = (account: AccountRow): boolean => account.owner?.node === node && account.owner.boot === row.boot;
       return { node, platform, mine: traded.filter(isMine).length, room: row.report.capacity - accounts.filter(isMine).length };
     })
-    .sort((a, b) => b.mine - a.mine || (a.node < b.node ? -1 : 1));
+    .sort((a, b) => b.mine - a.mine || Number(b.node === favoured) - Number(a.node === favoured) || (a.node < b.node ? -1 : 1));
   const even = Math.floor(traded.length / sharing.length);
   return sharing.map((one, place) => ({ ...one, share: even + (place < traded.length % sharing.length ? 1 : 0) }));
 }

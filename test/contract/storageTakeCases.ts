@@ -73,6 +73,19 @@ export function takeCases(make: StorageFactory): void {
     });
   });
 
+  describe("registry: what does not divide evenly", () => {
+    test("is anybody's who claims, among equals: no account waits for the node that a rounding favours", async (t) => {
+      const { registry } = await owned(t);
+      // Alice has two of three, which is her share; bob takes the third.
+      assert.deepEqual(summary(await registry.claim(bob, claiming())), ["c@1"]);
+      await registry.release(alice, held("a", 1), 0);
+      // One each and one is free: by name it is alice's.
+      assert.deepEqual((await registry.renew(bob, renewing())).shares.map(({ share, mine }) => [share, mine]), [[1, 1]]);
+      assert.deepEqual(summary(await registry.claim(bob, claiming())), ["a@2"]);
+      assert.deepEqual(await registry.claim(alice, claiming()), []);
+    });
+  });
+
   describe("registry: settle", () => {
     test("nothing is waited for where nobody was, or when everything that was sent was answered", async (t) => {
       const { registry } = await owned(t);
