@@ -89,21 +89,27 @@ export class NodeRun {
   }
 
   /**
-   * Resolves with what does it, at once when it is called: to the node's own process, whose parent lives and reaps it; or to
+   * Resolves with what does it, at once when it is called: to the node's own process, whose parent lives (and reaps it); or to
    * parent and child in the same instant, as when their machine dies or stands still. Nobody aims at what has ended.
+   * `busy_loop` is the signal alone: what the node does then is up to a module that it was told to load.
    * @throws LockstepError `stopped`: it has ended
    */
-  async aim(at: "kill_child" | "kill_host" | "freeze"): Promise<() => void> {
+  async aim(at: "kill_child" | "kill_host" | "freeze" | "busy_loop"): Promise<() => void> {
     const { pid } = this.#child;
     const [child] = pid === undefined ? [] : await childrenOf(pid);
     if (pid === undefined || child === undefined) throw new LockstepError("stopped", `node ${this.name} has ended`);
     const forget = at === "freeze" ? await onceWeAreGone(`kill -s CONT -- -${pid}`) : null; // (4)
     return () => {
       this.#struck = true;
-      if (at === "kill_child") return signalIfAlive(child, "SIGKILL");
+      if (at === "kill_child" || at === "busy_loop") return signalIfAlive(child, at === "kill_child" ? "SIGKILL" : "SIGUSR2");
       if (forget !== null) this.#forgetThaw = forget;
       this.#signalGroup(at === "freeze" ? "SIGSTOP" : "SIGKILL");
     };
+  }
+
+  /** Of one that will be frozen again. Nothing happens to one that was not. */
+  breathe(): void {
+    if (this.#forgetThaw !== null) this.#signalGroup("SIGCONT");
   }
 
   /** Nothing happens to one that was not frozen. */

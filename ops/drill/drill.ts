@@ -136,7 +136,7 @@ class DrillRun {
     await this.#quiet(scene); // before the first
     const runs = this.#chosen(scene, round);
     const struck = runs.map(({ name }): StruckNode => ({ node: name, boot: scene.rows.leaseOf(name)?.boot ?? null }));
-    const aimed = await aim(round.strike, { scene, runs, clock, random, onFailure: (error) => this.#fail(error) });
+    const aimed = await aim(round.strike, { scene, runs, clock, random, ttlMs: limitsOf(plan.profile).lease.ttlMs, onFailure: (error) => this.#fail(error) });
     await this.#moment(scene, struck);
 
     const faultAtMs = clock.wallMs(); // before the stroke: nothing that it did is before it

@@ -15,6 +15,10 @@ export type Strike =
   | "kill_host"
   /** Parent and child get the stop signal. */
   | "freeze"
+  /** The node's main thread is busy with something else; its executor, its parent and the kernel go on. */
+  | "busy_loop"
+  /** Parent and child stand still again and again, ever longer, with a breath between. */
+  | "starve"
   | "cut_database"
   /** Bytes are swallowed, nothing is reset. */
   | "mute_database"
@@ -108,6 +112,14 @@ export const DRILLS = {
   "freeze-all": drill("all nodes stand still for longer than their leases", {
     burst: true,
     rounds: [round("freeze", "all", { heal: { leaseAndMs: 10_000 }, expects: { ...STAYS, silentFrom: "heal" } })],
+  }),
+  "busy-loop": drill("a node's main thread is busy for longer than its lease and then goes on, while masters trade in bursts", {
+    burst: true,
+    rounds: [round("busy_loop", "one", { heal: { leaseAndMs: 10_000 }, expects: { ...MOVES, silentFrom: "heal" } })],
+  }),
+  starved: drill("a node gets next to no processor, for longer and longer, until its lease is over", {
+    burst: true,
+    rounds: [round("starve", "one", { heal: { leaseAndMs: 0 }, expects: NOTHING })],
   }),
   "session-cut": drill("all broker servers restart", {
     rounds: [round("restart_brokers", "none", { heal: { afterMs: 3_000 }, expects: STAYS })],

@@ -49,6 +49,7 @@ const CELLS = "lockstep-drill-";
 const PARTITIONS = 8;
 const FOLLOWERS_OF_EACH = 5;
 const LOCAL = "127.0.0.1";
+const BUSY_LOOP = new URL("./busyLoop.mjs", import.meta.url).href;
 
 /** What a node waits for a broker: below the profile's margin, and below the settle time. */
 export const callMsOf = (profile: ProfileName): number => Math.min(CALL_MS, limitsOf(profile).session.brokerTimeoutMs);
@@ -127,6 +128,11 @@ export class Scene {
     return wires;
   }
 
+  /** While it is there, a node that was told to stays in its busy loop. */
+  busyFileOf(node: string): string {
+    return join(this.#options.folder, `${node}.busy`);
+  }
+
   /** All accounts and links, as they are at first. */
   async putAccounts(): Promise<void> {
     const accounts = this.troupes.flatMap(({ cast }, index) => accountsOf(cast, `${LOCAL}:${this.#ports[index] ?? 0}`, PASSWORD_REFERENCE));
@@ -145,7 +151,8 @@ export class Scene {
 
   #environmentOf(node: string): Readonly<Record<string, string>> {
     const { database, kafka } = this.wiresOf(node);
-    return { DATABASE_URL: databaseThrough(database, this.ground.databaseUrl), KAFKA_BROKERS: kafka.address };
+    const options = [this.#options.env["NODE_OPTIONS"] ?? "", `--import=${BUSY_LOOP}`].join(" ").trim();
+    return { DATABASE_URL: databaseThrough(database, this.ground.databaseUrl), KAFKA_BROKERS: kafka.address, NODE_OPTIONS: options, DRILL_BUSY_FILE: this.busyFileOf(node), DRILL_PID: String(process.pid) };
   }
 }
 

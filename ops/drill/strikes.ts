@@ -2,6 +2,7 @@
 //
 // 1. Aiming changes nothing; the stroke is one call; healing may take its time.
 
+import { rm, writeFile } from "node:fs/promises";
 import type { Account } from "../../protocol/accounts.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { Clock, Random } from "../../protocol/ports/clock.ts";
@@ -24,6 +25,7 @@ export interface AimOptions {
   readonly runs: readonly NodeRun[];
   readonly clock: Clock;
   readonly random: Random;
+  readonly ttlMs: number;
   /** What a stroke went on doing and could not. */
   readonly onFailure: (error: Error) => void;
 }
@@ -44,6 +46,17 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
     case "freeze": {
       const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
       return { strike: () => strokes.forEach((stroke) => stroke()), heal: async () => runs.forEach((run) => run.thaw()) };
+    }
+    case "busy_loop": {
+      const files = runs.map((run) => scene.busyFileOf(run.name));
+      await Promise.all(files.map((file) => writeFile(file, "")));
+      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
+      return { strike: () => strokes.forEach((stroke) => stroke()), heal: async () => void (await Promise.all(files.map((file) => rm(file)))) };
+    }
+    case "starve": {
+      const strokes = await Promise.all(runs.map((run) => run.aim("freeze")));
+      let starving = Promise.resolve();
+      return { strike: () => later((starving = starve(options, strokes))), heal: () => starving, healsSlowly: true };
     }
     case "cut_database":
     case "mute_database": {
@@ -70,6 +83,22 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
     default:
       return unreachable(strike);
   }
+}
+
+/** Of the ttl: how long it stands still, ever longer: shorter than a renewal at first, past the deadline and past the lease at last. */
+const STANDSTILLS = [0.05, 0.1, 0.2, 0.4, 0.85, 1.1];
+/** Time to begin something, seldom to end it. */
+const BREATH_MS = 30;
+
+/** As a machine whose share of the processor is used up nearly always. */
+async function starve({ runs, clock, ttlMs }: AimOptions, strokes: readonly (() => void)[]): Promise<void> {
+  for (const share of STANDSTILLS) {
+    for (const stroke of strokes) stroke();
+    await pause(clock, share * ttlMs);
+    for (const run of runs) run.breathe();
+    await pause(clock, BREATH_MS);
+  }
+  for (const run of runs) run.thaw();
 }
 
 const AT_ONCE = 4;

@@ -49,6 +49,7 @@ const OF_DRILL: ReadonlyMap<string, Arithmetic> = new Map([
   ["cut-db-half-open", runsOut],
   ["db-down", untilBack],
   ["freeze", runsOut],
+  ["busy-loop", runsOut],
   ["freeze-all", untilBack],
   ["session-cut", reconnect],
   ["cut-kafka", watchdog],

@@ -6,7 +6,7 @@ import { DRILL_NAMES, DRILLS, type Drill } from "../../../ops/drill/drills.ts";
 import { drillPlan } from "../../../ops/drill/options.ts";
 import { isLockstepError } from "../../../protocol/errors.ts";
 
-const NAMES = ["clean-stop", "process-kill", "host-kill", "restart", "cut-db", "cut-db-half-open", "db-down", "freeze", "freeze-all", "session-cut", "cut-kafka", "kafka-restart", "master-node-kill", "race", "rolling-upgrade"];
+const NAMES = ["clean-stop", "process-kill", "host-kill", "restart", "cut-db", "cut-db-half-open", "db-down", "freeze", "freeze-all", "busy-loop", "starved", "session-cut", "cut-kafka", "kafka-restart", "master-node-kill", "race", "rolling-upgrade"];
 
 const rounds = (name: string, given?: string): number => drillPlan(name, { profile: "fast", rounds: given }).rounds.length;
 
@@ -49,7 +49,7 @@ test("what the table says fits together", () => {
       assert.ok(expects.accounts !== "stay" || whom !== "one", `${name}: others take what one cannot keep`);
       assert.ok(!expects.gap || expects.accounts !== "stay", `${name}: a gap without a new owner`);
       assert.ok(comesBack === null || ["stop", "kill_child", "kill_host"].includes(strike), `${name}: comes back without having ended`);
-      assert.ok(!["freeze", "restart_brokers", "restart_kafka", "contend"].includes(strike) || heal !== "never", `${name}: for ever`);
+      assert.ok(!["freeze", "busy_loop", "starve", "restart_brokers", "restart_kafka", "contend"].includes(strike) || heal !== "never", `${name}: for ever`);
       assert.equal(strike === "restart_kafka", drill.ownKafka, `${name}: a Kafka that is struck is the drill's own`);
     }
   }
