@@ -2,7 +2,7 @@
 //
 // 1. A pair's id is (link, master ticket, opening counter); its version is (epoch, n), rising.
 // 2. An event holds the whole row as it then was, so that every event is idempotent.
-// 3. An ended pair is final.
+// 3. An ended pair is final, a skipped one for the owner that skipped it: a later one may decide otherwise.
 
 import type { AccountId, Epoch, LinkId, SymbolName, Ticket } from "./ids.ts";
 import type { ReasonCode, ReasonDetail } from "./reasons.ts";

@@ -1,10 +1,11 @@
 // Owns the hot statements of the writers: one layer of rows into `pairs`, fenced, in one round trip; and
 // whether a commit whose answer was lost was done.
 //
-// 1. A live row goes in only while its epoch lies between the follower's projected epoch and the
-//    account's epoch: what an owner said before its successor's marker is true, what it says after
-//    it is a zombie's. A row that ends a pair always passes the fence.
-// 2. A pair's version (epoch, n) only rises, and an ended row is final.
+// 1. A row goes in only while its epoch lies between the follower's projected epoch and the account's epoch: what an
+//    owner said before its successor's marker is true, what it says after it is a zombie's. Only `Closed` always passes: that a copy
+//    has ended is the broker's fact, whoever says it. A skip is a decision, and after the marker no more that owner's to take.
+// 2. A pair's version (epoch, n) only rises, and an ended row is final; but a skip is so only for the owner that took it. A later owner that could not
+//    know of it may have opened the trade, and then says so under the same opening.
 // 3. One live row per trade: the newer epoch stands, the older one is Superseded, whichever is in
 //    the table and whichever comes.
 // 4. A written version with a reason leaves one row in `copy_events`.
@@ -46,7 +47,7 @@ WITH incoming AS MATERIALIZED (
        WHERE p.cell = r.cell AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.status IN ${LIVE}
          AND p.opening <> r.opening AND r.status IN ${LIVE}
        LIMIT 1) rival ON true -- (5)
-   WHERE r.status NOT IN ${LIVE} OR r.epoch BETWEEN f.lowest AND f.highest -- (1)
+   WHERE r.status = 'Closed' OR r.epoch BETWEEN f.lowest AND f.highest -- (1)
 ), superseded AS (
   UPDATE pairs p SET status = 'Superseded' FROM admitted r -- (3)
    WHERE r.rival_epoch < r.epoch AND p.cell = r.cell AND p.link_id = r.link AND p.master_ticket = r."masterTicket" AND p.opening = r.rival_opening
@@ -75,7 +76,7 @@ WITH incoming AS MATERIALIZED (
          master_initial_volume = excluded.master_initial_volume, master_volume = excluded.master_volume,
          open_price = excluded.open_price, stop_loss = excluded.stop_loss, take_profit = excluded.take_profit,
          reason = excluded.reason, detail = excluded.detail, changed_at_ms = excluded.changed_at_ms
-   WHERE p.status IN ${LIVE} AND (p.epoch, p.n) < (excluded.epoch, excluded.n) -- (2)
+   WHERE (p.status IN ${LIVE} OR p.status = 'Skipped' AND p.epoch < excluded.epoch) AND (p.epoch, p.n) < (excluded.epoch, excluded.n) -- (2)
   RETURNING p.link_id, p.master_ticket, p.opening, p.epoch, p.n, p.follower_id, p.status, p.reason, p.detail, p.changed_at_ms
 ), noted AS (
   INSERT INTO copy_events (cell, link_id, master_ticket, opening, epoch, n, follower_id, status, reason, detail, changed_at_ms)

@@ -88,14 +88,14 @@ function writeState({ accounts, states }: Tables, event: AccountStateEvent): boo
 
 /** True when the row went in. */
 function writeRow(cell: MemoryCell, tables: Tables, { epoch, n, pair }: PairRowEvent): boolean {
-  if (isLive(pair.status) && !passesFence(cell, tables, pair, epoch)) return false;
+  if (pair.status !== "Closed" && !passesFence(cell, tables, pair, epoch)) return false;
   checkRow(cell.links.get(pair.link), pair, epoch, n);
   const old = tables.pairs.get(pairKey(pair));
   const rivals = isLive(pair.status) ? liveRivals(tables, pair) : [];
   for (const rival of rivals) {
     if (rival.epoch < epoch) tables.pairs.set(pairKey(rival.pair), { ...rival, pair: { ...rival.pair, status: "Superseded" } });
   }
-  if (old !== undefined && (!isLive(old.pair.status) || !isNewer(old, epoch, n))) return false;
+  if (old !== undefined && (isFinal(old, epoch) || !isNewer(old, epoch, n))) return false;
   if (rivals.some((rival) => rival.epoch === epoch)) {
     throw new LockstepError("row_fault", `23505: ${pairKey(pair)}: another opening of this trade is live at the same epoch`);
   }
@@ -108,6 +108,9 @@ function passesFence(cell: MemoryCell, tables: Tables, pair: Pair, epoch: Epoch)
   const follower = tables.accounts.get(cell.links.get(pair.link)?.follower ?? "");
   return follower !== undefined && follower.projectedEpoch <= epoch && epoch <= follower.epoch;
 }
+
+/** An ended row, but for another owner's skip where a later one speaks. */
+const isFinal = ({ epoch, pair: { status } }: PairRow, later: Epoch): boolean => !isLive(status) && (status !== "Skipped" || epoch >= later);
 
 /** Live rows of the same trade under another opening: at most one. */
 function liveRivals(tables: Tables, pair: Pair): readonly PairRow[] {

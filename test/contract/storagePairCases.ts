@@ -11,6 +11,7 @@ import { adopted, FOLLOWER, freshCell, linkedStorage, MASTER, PAIR, pairEvent, s
 
 const second = { opening: 2 } as const;
 const closed = { status: "Closed", reason: "master_closed" } as const;
+const skipped = { status: "Skipped", reason: "price_moved" } as const;
 
 export function pairCases(make: StorageFactory): void {
   /** A case: the follower's epoch, batches with the expected (written, fenced), and the rows in the end. */
@@ -42,6 +43,12 @@ export function pairCases(make: StorageFactory): void {
     batches("an older version never replaces a newer one", 1, [[[pairEvent([1, 5])], 1, 0], [[pairEvent([1, 4])], 0, 1]], [`${ROW} Open 1.5`]);
     batches("a lower n of a newer epoch is newer", 2, [[[pairEvent([1, 5])], 1, 0], [[pairEvent([2, 1])], 1, 0]], [`${ROW} Open 2.1`]);
     batches("an ended row is final", 2, [[[pairEvent([1, 5], closed)], 1, 0], [[pairEvent([2, 1])], 0, 1]], [`${ROW} Closed 1.5`]);
+    batches("its owner's skip is final for that owner", 1, [[[pairEvent([1, 5], skipped)], 1, 0], [[pairEvent([1, 6]), pairEvent([1, 7], closed)], 0, 2]], [`${ROW} Skipped 1.5`]);
+    batches("what a later owner has to say of a trade that its predecessor skipped takes the skip's place, and that skip does not come back", 2,
+      [[[pairEvent([1, 5], skipped), adopted(2), pairEvent([2, 1])], 2, 0], [[pairEvent([1, 5], skipped), pairEvent([2, 2], closed), pairEvent([2, 3])], 1, 2]], [`${ROW} Closed 2.2`]);
+    batches("a later owner's skip is final for what the former one still says, also for a close", 2,
+      [[[adopted(2), pairEvent([2, 3], skipped)], 1, 0], [[pairEvent([1, 8]), pairEvent([1, 9], closed)], 0, 2]], [`${ROW} Skipped 2.3`]);
+    batches("a former owner's late close leaves the later owner's live row as it is", 2, [[[adopted(2), pairEvent([2, 1]), pairEvent([1, 9], closed)], 1, 1]], [`${ROW} Open 2.1`]);
     batches("sent, opened and closed within one batch", 1, [[[pairEvent([1, 1], { status: "Sending" }), pairEvent([1, 2]), pairEvent([1, 3], closed)], 3, 0]], [`${ROW} Closed 1.3`]);
   });
 
@@ -51,7 +58,13 @@ export function pairCases(make: StorageFactory): void {
       [[[pairEvent([1, 1]), adopted(2), pairEvent([1, 2]), pairEvent([1, 3], { masterTicket: ticket(5) })], 1, 2]], [`${ROW} Open 1.1`]);
     batches("the fence holds for later batches", 2, [[[adopted(2)], 0, 0], [[pairEvent([1, 1])], 0, 1], [[pairEvent([2, 1])], 1, 0]], [`${ROW} Open 2.1`]);
     batches("an older marker that comes late does not lower it", 3, [[[adopted(3)], 0, 0], [[adopted(2), pairEvent([2, 1])], 0, 1]], []);
-    batches("a row that ends a pair passes the fence", 2, [[[adopted(2), pairEvent([1, 9], closed)], 1, 0]], [`${ROW} Closed 1.9`]);
+    batches("that a copy is closed is true whoever says it: it passes the fence", 2, [[[adopted(2), pairEvent([1, 9], closed)], 1, 0]], [`${ROW} Closed 1.9`]);
+    batches("a skip is its owner's decision: after its successor's marker it stays out like a live row, and so does any other end but a close", 2,
+      [[[pairEvent([1, 1], { masterTicket: ticket(5) }), adopted(2), pairEvent([1, 2], skipped), pairEvent([1, 3], { status: "Superseded" }), pairEvent([1, 4], { ...skipped, masterTicket: ticket(5) })], 1, 3]], ["5/1 Open 1.1"]);
+    batches("a former owner's late skip does not keep the new owner's live row of the trade out", 2,
+      [[[adopted(2), pairEvent([1, 9], skipped), pairEvent([2, 1]), pairEvent([1, 10], skipped)], 1, 2]], [`${ROW} Open 2.1`]);
+    batches("a skip before the successor's marker goes in; one above the account's epoch stays out", 1,
+      [[[pairEvent([1, 9], skipped), adopted(2), pairEvent([2, 1], { ...skipped, masterTicket: ticket(5) })], 1, 1]], [`${ROW} Skipped 1.9`]);
     batches("a live row of an unknown link stays out", 1, [[[pairEvent([1, 1], { link: linkId("nowhere") })], 0, 1]], []);
     test("another follower's marker does not count", async (t) => {
       const storage = await linkedStorage(await make(t), 2);

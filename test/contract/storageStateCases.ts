@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AccountState, AccountStateEvent } from "../../protocol/accountState.ts";
-import { accountId, epoch } from "../../protocol/ids.ts";
+import { accountId, epoch, type CellId } from "../../protocol/ids.ts";
 import type { Cents, WallMs } from "../../protocol/units.ts";
 import { UnknownCommit } from "../../protocol/unknownCommit.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -27,8 +27,10 @@ export function stateCases(make: StorageFactory): void {
 
     test("the newest version stands, whatever comes later, also within one batch", async (t) => {
       const storage = await linkedStorage(await make(t), 2);
-      assert.deepEqual(await storage.pairs.write([stateEvent([1, 5]), stateEvent([1, 6], { connected: false }), stateEvent([1, 4])]), { written: 2, fenced: 1 });
+      const outcome: unknown = await storage.pairs.write([stateEvent([1, 5]), stateEvent([1, 6], { connected: false }), stateEvent([1, 4])]).catch((error: { code?: unknown }) => error.code);
+      assert.deepEqual(outcome, { written: 2, fenced: 1 });
       assert.deepEqual(await storage.pairs.write([stateEvent([2, 1], { lastError: "x" }), stateEvent([1, 9])]), { written: 1, fenced: 1 });
+      assert.deepEqual(await storage.pairs.write([stateEvent([2, 1])]), { written: 0, fenced: 1 }, "the same version again is no news");
       assert.deepEqual(await shown(storage), { ...STATE, lastError: "x", epoch: 2 });
     });
 
@@ -37,6 +39,17 @@ export function stateCases(make: StorageFactory): void {
       const batch = [stateEvent([1, 1]), pairEvent([1, 2]), adopted(2), stateEvent([1, 3], { connected: false }), stateEvent([3, 1], { connected: false }), stateEvent([1, 1], {}, accountId("nobody"))];
       assert.deepEqual(await storage.pairs.write(batch), { written: 2, fenced: 3 });
       assert.deepEqual([await shown(storage), (await shortRows(storage)).length], [{ ...STATE, epoch: 1 }, 1]);
+      assert.deepEqual(await storage.pairs.write([stateEvent([2, 1])]), { written: 1, fenced: 0 }, "the successor itself is heard");
+    });
+
+    test("each account's state meets its own account's fence: another account's marker, or its name's in another cell, is nothing to it", async (t) => {
+      const fixture = await make(t);
+      const storage = await linkedStorage(fixture, 2);
+      const elsewhere = await linkedStorage({ ...fixture, open: () => fixture.open(`${fixture.cell}-b` as CellId) }, 3);
+      await elsewhere.pairs.write([adopted(3), stateEvent([3, 1], { lastError: "elsewhere" })]);
+      await storage.pairs.write([{ ...adopted(2), follower: MASTER.id }]);
+      assert.deepEqual(await storage.pairs.write([stateEvent([3, 1]), stateEvent([1, 1]), stateEvent([1, 2], {}, MASTER.id)]), { written: 1, fenced: 2 });
+      assert.deepEqual([await shown(storage), await shown(storage, MASTER.id)], [{ ...STATE, epoch: 1 }, null]);
     });
 
     test("a bad one is its own fault, and nothing of its batch is kept", async (t) => {
