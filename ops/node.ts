@@ -194,7 +194,7 @@ async function compose(options: NodeOptions, ends: Ends): Promise<RunningNode> {
     await masterProducer.flush();
   };
   const logWatch = new LogWatch({
-    heardAtMs: () => (writer.hasLeft ? [reader.fetchedAtMs] : [reader.fetchedAtMs, writer.fetchedAtMs]),
+    heardAtMs: () => [reader.fetchedAtMs, ...writer.heardAtMs],
     others: () => keeper.others,
     clock,
     logger,

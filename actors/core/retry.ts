@@ -28,7 +28,7 @@ export function backoffMs(attempt: number, firstMs: number, longestMs: number, j
   return full * (0.5 + jitter / 2);
 }
 
-/** Of a refused order, or of a write that the database does not take. */
+/** Of a refused order. */
 export const pauseMs = (attempt: number, jitter: number): number => backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, jitter);
 
 export interface Tried {

@@ -16,7 +16,7 @@ import type { Logger } from "../../protocol/ports/logging.ts";
 import type { Metrics } from "../../protocol/ports/metrics.ts";
 import type { PairStore, WriteResult } from "../../protocol/ports/storage.ts";
 import { UnknownCommit } from "../../protocol/unknownCommit.ts";
-import { backoffMs, pauseMs } from "../core/retry.ts";
+import { backoffMs } from "../core/retry.ts";
 
 export interface RowWriterOptions {
   readonly partition: number;
@@ -46,6 +46,12 @@ interface Batch {
 const CONTENDED_TRIES = 6;
 const CONTENDED_FIRST_MS = 10;
 const CONTENDED_LONGEST_MS = 500;
+/**
+ * Of a database that takes nothing. The longest is what its return can cost the rows that wait; jittered, so that nodes do not
+ * try in step.
+ */
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
 /** So often a refusal that may be a row's is taken for one that passes. */
 const SUSPECT_TRIES = 3;
 /** Rows that are tried one by one for whether any goes in (2). */
@@ -172,7 +178,7 @@ export class RowWriter {
     const fields = { partition, attempt, rows: events.length, error: why };
     if (isFault) logger.error(fields, "batch kept: the database refuses it, and for no row's sake");
     else logger.warn(fields, "batch kept: the database does not take it now");
-    await this.#pause(isSoon ? backoffMs(attempt, CONTENDED_FIRST_MS, CONTENDED_LONGEST_MS, random.next()) : pauseMs(attempt, random.next()));
+    await this.#pause(isSoon ? backoffMs(attempt, CONTENDED_FIRST_MS, CONTENDED_LONGEST_MS, random.next()) : backoffMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, random.next()));
   }
 
   /** `stop` ends it at once. */

@@ -29,6 +29,7 @@ export class WriterSeat {
   #wasOpen = false;
   /** One is beginning or ending (2). */
   #changing = false;
+  #leaving: Promise<void> = Promise.resolve();
   #timer: Timer | null = null;
   #stopped = false;
 
@@ -43,17 +44,13 @@ export class WriterSeat {
     this.#look();
   }
 
-  /** It does not read the log now, on purpose: that is no silence of the log. */
-  get hasLeft(): boolean {
-    return this.#writer === null;
-  }
-
   get blockedPartitions(): readonly number[] {
     return this.#writer?.blockedPartitions ?? [];
   }
 
-  get fetchedAtMs(): number | null {
-    return this.#writer?.fetchedAtMs ?? null;
+  /** Monotonic: when it last heard of the log, null before its start. Nothing at all while it has left, on purpose: that is no silence of the log. */
+  get heardAtMs(): readonly (number | null)[] {
+    return this.#writer === null ? [] : [this.#writer.fetchedAtMs];
   }
 
   get waiting(): WriterActor["waiting"] {
@@ -64,10 +61,11 @@ export class WriterSeat {
     await this.#writer?.drain(limitMs);
   }
 
+  /** Resolves when nothing of it writes any more, also when it was about to leave. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    await this.#writer?.stop();
+    await Promise.all([this.#writer?.stop(), this.#leaving]);
   }
 
   #look(): void {
@@ -79,7 +77,7 @@ export class WriterSeat {
     if (this.#changing || !this.#wasOpen || open === (this.#writer !== null)) return;
     this.#changing = true;
     logger.info({}, open ? "writes rows again" : "leaves the writers: its lease is not proven");
-    void (open ? this.#join() : this.#leave()).finally(() => (this.#changing = false));
+    void (open ? this.#join() : (this.#leaving = this.#leave())).finally(() => (this.#changing = false));
   }
 
   /** Never rejects: what did not begin is tried again at the next look. */

@@ -52,10 +52,9 @@ test("a node writes from its start, leaves when its gate closes, and comes back 
   await run.set(true);
   await run.set(false);
   assert.deepEqual(run.told, ["w1 begins", "w1 ends"]);
-  assert.deepEqual([run.seat.hasLeft, run.seat.fetchedAtMs, run.seat.blockedPartitions, run.seat.waiting], [true, null, [], null], "it says nothing of a log that it does not read");
+  assert.deepEqual([run.seat.heardAtMs, run.seat.blockedPartitions, run.seat.waiting], [[], [], null], "it says nothing of a log that it does not read");
   await run.set(true);
-  assert.equal(run.seat.hasLeft, false);
-  assert.deepEqual([run.told.slice(2), run.seat.fetchedAtMs, run.seat.blockedPartitions], [["w2 begins"], 2, [2]]);
+  assert.deepEqual([run.told.slice(2), run.seat.heardAtMs, run.seat.blockedPartitions], [["w2 begins"], [2], [2]]);
   await run.seat.drain(1);
   await run.seat.stop();
   assert.deepEqual([run.told.slice(3), run.clock.pending], [["w2 drains", "w2 ends"], 0]);
@@ -69,6 +68,18 @@ test("no new writer begins before the one before it has ended", async () => {
   end();
   await run.clock.advance(1_000);
   assert.deepEqual(run.told, ["w1 begins", "w1 ends", "w2 begins"]);
+});
+
+test("a stop in the middle of a leave waits for its end", async () => {
+  let end: () => void = () => undefined;
+  const run = await left({ stopTakes: () => new Promise((resolve) => (end = resolve)) });
+  let stopped = false;
+  const stop = run.seat.stop().then(() => (stopped = true));
+  await run.clock.advance(10_000);
+  assert.equal(stopped, false, "the old writer may still write");
+  end();
+  await stop;
+  assert.deepEqual([run.told, run.clock.pending], [["w1 begins", "w1 ends"], 0]);
 });
 
 test("one that could not begin is tried again; one that begins while the node stops ends again", async () => {
