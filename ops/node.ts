@@ -264,10 +264,10 @@ const flushed = (flush: () => Promise<void>, clock: Clock): Promise<void> => wit
 function sessionFactory(options: NodeOptions, executor: Executor, gate: SharedGate, sessions: Map<AccountId, Mt4Session | Mt5Session>): SupervisorOptions["openSession"] {
   const { me, clock, random, logger: log, limits, wrapSession = (session) => session } = options;
   const pacer = new LoginPacer(clock, limits.logins);
-  return (account, permit) => {
+  return (account, ownership) => {
     const password = resolveCredentials(account.credentialsRef, options.env);
     // The broker's own record then shows which owner an order came from.
-    const shared = { account, password, client: `${me.node}/${me.boot}#${permit.epoch}`, mayLogIn: () => gate.leftMs() > 0, limits: limits.session, pacer, clock, random, log };
+    const shared = { account, password, client: `${me.node}/${me.boot}#${ownership.epoch}`, mayLogIn: () => gate.check(ownership.permit) === "open", limits: limits.session, pacer, clock, random, log };
     // A master is only listened to.
     const parallelism = account.role === "master" ? 0 : limits.follower.parallelism;
     const session = account.platform === "mt4" ? new Mt4Session({ ...shared, executor, parallelism }) : new Mt5Session({ ...shared, gate });

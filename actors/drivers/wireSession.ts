@@ -9,7 +9,8 @@
 //    way is given up. All other trouble is tried again after a pause. Every try waits for its turn at
 //    its broker.
 // 5. Nobody logs in who may not trade: an account has one session at its broker, and a login takes it from
-//    whoever owns the account by now. A session that is up stays.
+//    whoever owns the account by now. It is asked before a connection is made, and again when it stands, in the
+//    turn of the login. A session that is up stays.
 
 import type { Account } from "../../protocol/accounts.ts";
 import { isLockstepError, LockstepError, messageOf, unreachable } from "../../protocol/errors.ts";
@@ -36,7 +37,7 @@ export interface WireSessionOptions {
   readonly password: string;
   /** How it names itself to the broker; default: not at all. */
   readonly client?: string;
-  /** Whether this process may hold the account now (5); default: always. */
+  /** Whether this process may trade the account now (5); default: always. */
   readonly mayLogIn?: () => boolean;
   readonly limits: SessionLimits;
   /** One for all sessions of the process. */
@@ -182,13 +183,13 @@ export abstract class WireSession implements BrokerSession {
     this.#turn?.cancel();
   }
 
-  get #mayLogIn(): boolean {
+  #mayLogIn(): boolean {
     return this.options.mayLogIn?.() ?? true;
   }
 
   #connectInTurn(): void {
     const { clock, log } = this.options;
-    if (!this.#mayLogIn) return void (this.#turn = clock.after(ASK_AGAIN_MS, () => this.#connectInTurn())); // (5)
+    if (!this.#mayLogIn()) return void (this.#turn = clock.after(ASK_AGAIN_MS, () => this.#connectInTurn())); // (5)
     const waitMs = this.loginTurn();
     this.#waitsForTurn = true;
     if (waitMs !== null) this.#turn = clock.after(waitMs, () => void this.#connect());
@@ -198,7 +199,7 @@ export abstract class WireSession implements BrokerSession {
   async #connect(): Promise<void> {
     const { log, limits, clock } = this.options;
     this.#waitsForTurn = false;
-    if (!this.#mayLogIn) return this.#connectInTurn(); // (5) it had to wait
+    if (!this.#mayLogIn()) return this.#connectInTurn(); // (5) it had to wait
     let connection: WireConnection | null = null;
     try {
       const made: WireConnection = await WireConnection.open(this.#address, {
@@ -211,6 +212,10 @@ export abstract class WireSession implements BrokerSession {
         onEnd: (detail) => this.#ended(made, detail),
       });
       if (this.#isOver) return made.end("the session is over"); // (3, 4)
+      if (!this.#mayLogIn()) {
+        made.end("the account may not be traded any more");
+        return this.#connectInTurn(); // (5) connecting took time
+      }
       connection = this.#connection = made;
       const welcome = await this.#login(made);
       const snapshot = await this.#snapshotOn(made, (welcome.brokerMs - limits.historyMs) as BrokerMs);

@@ -1,7 +1,6 @@
 // Owns what a node remembers of one account while it holds it, and how its actor is made of that.
 
 import type { Account, Link } from "../../protocol/accounts.ts";
-import type { Permit } from "../../protocol/orders.ts";
 import type { BrokerSession } from "../../protocol/ports/broker.ts";
 import type { PairRow } from "../../protocol/ports/storage.ts";
 import { toldSession } from "./accountTold.ts";
@@ -38,7 +37,7 @@ export interface Running {
 export interface ActorOptions
   extends Pick<FollowerOptions, "gate" | "events" | "pairs" | "clock" | "random" | "logger" | "metrics" | "journal">,
     Pick<MasterOptions, "producer" | "topics" | "partitions"> {
-  readonly openSession: (account: Account, permit: Permit) => BrokerSession;
+  readonly openSession: (account: Account, ownership: Ownership) => BrokerSession;
   readonly followerLimits: FollowerLimits;
   readonly masterLimits: MasterLimits;
 }
@@ -47,7 +46,7 @@ export interface ActorOptions
 export type ActorCalls = Pick<FollowerOptions, "onFailure" | "onLoginRefused">;
 
 /** How the account stands is told beside whatever its actor makes of the session. */
-const sessionOf = (options: ActorOptions, { ownership, states }: Running, account: Account): BrokerSession => toldSession(options.openSession(account, ownership.permit), { ...options, ownership, numbers: states });
+const sessionOf = (options: ActorOptions, { ownership, states }: Running, account: Account): BrokerSession => toldSession(options.openSession(account, ownership), { ...options, ownership, numbers: states });
 
 export function makeMaster(options: ActorOptions, running: Running, account: Account, calls: ActorCalls): MasterActor {
   const { gate, masterLimits: limits } = options;

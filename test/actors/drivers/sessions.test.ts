@@ -70,27 +70,6 @@ for (const platform of ["mt4", "mt5"] as const) {
       assert.deepEqual(events.map((event) => event.kind), ["connected"]);
     });
 
-    test("logs in only while it may, and stays up when it may no more: else it would take the session from the account's new owner", async () => {
-      let mayLogIn = false;
-      let asked = 0;
-      const mayBeAsked = (): boolean => {
-        asked += 1;
-        return mayLogIn;
-      };
-      const { kinds } = start({ mayLogIn: mayBeAsked });
-      await until("it has asked twice", () => asked >= 2);
-      assert.deepEqual([kinds(), broker.clients.length], [[], 0]);
-      mayLogIn = true;
-      await until("it is connected", () => kinds().at(-1) === "connected");
-      mayLogIn = false;
-      const askedBefore = asked;
-      broker.push({ t: "kicked", text: "somebody else logged in" });
-      await until("it is down and has asked again", () => kinds().at(-1) === "disconnected" && asked >= askedBefore + 2);
-      assert.equal(broker.on("session").length, 0);
-      mayLogIn = true;
-      await until("it is back", () => kinds().at(-1) === "connected");
-    });
-
     test("knows symbols in any case, and the newest quote", async () => {
       const { session, events } = await up();
       assert.deepEqual(session.symbols(), [EURUSD]);

@@ -6,7 +6,9 @@
 import { inFile } from "../mutant.ts";
 
 const SHARED_GATE = "test/actors/executor/sharedGate.test.ts";
+const ACCOUNT_ALONE = "test/ops/accountAlone.test.ts";
 const EXECUTOR = "test/actors/executor/executor.test.ts";
+const MAY_LOG_IN = "test/actors/drivers/mayLogIn.test.ts";
 const SESSIONS = "test/actors/drivers/sessions.test.ts";
 
 export const gateMutants = [
@@ -46,6 +48,12 @@ export const gateMutants = [
     { name: "the host sends what the gate refuses by its epoch", find: "  if (verdict !== \"open\") return { kind: \"refused\", verdict };\n", replace: "  if (verdict === \"clock\" || verdict === \"closed\") return { kind: \"refused\", verdict };\n", test: EXECUTOR, case: "is asked in the host: a slot that was zeroed in shared memory stops the call, and nothing is written" },
     { name: "the host sends what the gate refuses by its clocks", find: "  if (verdict !== \"open\") return { kind: \"refused\", verdict };\n", replace: "  if (verdict === \"epoch\" || verdict === \"closed\") return { kind: \"refused\", verdict };\n", test: EXECUTOR, case: "is asked in the host: a deadline that passed in shared memory stops the call, and nothing is written" },
     { name: "the host sends although the gate is closed", find: "  if (verdict !== \"open\") return { kind: \"refused\", verdict };\n", replace: "  if (verdict === \"epoch\" || verdict === \"clock\") return { kind: \"refused\", verdict };\n", test: EXECUTOR, case: "is asked in the host: a trip in shared memory stops the call, and nothing is written" },
+  ]),
+  ...inFile("actors/drivers/wireSession.ts", [
+    { name: "a session logs in without asking again when its connection stands", find: "      if (!this.#mayLogIn()) {\n", replace: "      if (made.inFlight < 0) {\n", test: MAY_LOG_IN, case: "closes a connection without a login when it may log in no more by the time it stands, and tries again when it may" },
+  ]),
+  ...inFile("ops/node.ts", [
+    { name: "a session logs in while its node's gate is open, whatever its account's own is", find: "mayLogIn: () => gate.check(ownership.permit) === \"open\"", replace: "mayLogIn: () => gate.leftMs() > 0", test: ACCOUNT_ALONE, case: "an account that is fenced alone is not logged in while its node's gate is open; once it is confirmed it is" },
   ]),
   ...inFile("actors/drivers/mt5Session.ts", [
     { name: "an asynchronous session does not ask the gate in the turn of the send", find: "() => this.#gate.check(permit))", replace: "() => \"open\")", test: SESSIONS, case: "asks the gate in the turn of the call: a trip, a passed deadline, a lost account stop it" },
