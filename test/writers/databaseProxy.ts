@@ -4,8 +4,11 @@
 import { databaseAddress, databaseThrough } from "../../ops/drill/databaseWire.ts";
 import { Proxy } from "../../ops/drill/proxy.ts";
 
-/** `before`: the server never hears of it. `reply`: it is done, and nobody hears of that. Both cut every connection. */
-export type AtCommit = "pass" | "before" | "reply";
+/**
+ * When every connection is cut. `before`: the server never hears of it. `during`: it is on its way, and may be done or not. `reply`: it is done,
+ * and nobody hears of that. `after`: it is done and known, and the next thing said is not heard.
+ */
+export type AtCommit = "pass" | "before" | "during" | "reply" | "after";
 
 export interface DatabaseProxy {
   readonly url: string;
@@ -22,17 +25,19 @@ const COMMIT = Buffer.from("COMMIT\0");
 
 export async function databaseProxy(target: string): Promise<DatabaseProxy> {
   const inner = await Proxy.open(databaseAddress(target), ({ toServer, toClient }) => {
-    let isDone = false;
+    let [isDone, isKnown] = [false, false];
     const cutAll = (): void => {
       inner.passage = "cut";
       inner.passage = "open";
     };
     return {
       fromClient(piece) {
+        if (isKnown) return cutAll();
         const asked = piece.includes(COMMIT) ? proxy.atCommit() : null;
         if (asked === "before") return cutAll();
-        isDone = asked === "reply";
+        [isDone, isKnown] = [asked === "reply", asked === "after"];
         toServer(piece);
+        if (asked === "during") cutAll();
       },
       fromServer: (piece) => (isDone ? cutAll() : toClient(piece)),
     };

@@ -7,7 +7,8 @@ import type { TestContext } from "node:test";
 import { WriterActor } from "../../actors/shell/writerActor.ts";
 import type { KafkaLog } from "../../log/kafka/kafkaLog.ts";
 import { systemClock, systemRandom } from "../../ops/clock.ts";
-import { encode, PAIR_EVENT } from "../../protocol/codec.ts";
+import { encodeOwnerEvent } from "../../protocol/codec.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
 import type { Account, Link } from "../../protocol/accounts.ts";
 import type { CellId } from "../../protocol/ids.ts";
 import type { PairEvent } from "../../protocol/pairs.ts";
@@ -52,7 +53,7 @@ export interface Ground {
   readonly storage: Storage;
   readonly log: KafkaLog;
   readonly topic: string;
-  say(events: readonly PairEvent[], partition?: number): Promise<void>;
+  say(events: readonly OwnerEvent[], partition?: number): Promise<void>;
   start(options?: RunOptions): Promise<WriterRun>;
   /** Waits until the group has committed all that is in the topic. */
   caughtUp(group?: string): Promise<void>;
@@ -86,7 +87,7 @@ export async function ground(t: TestContext, options: GroundOptions = {}): Promi
   return {
     cell, url, storage, log, topic,
     async say(events, partition = 0) {
-      for (const event of events) producer.append({ topic, partition, key: event.follower, value: encode(PAIR_EVENT, event) });
+      for (const event of events) producer.append({ topic, partition, key: event.follower, value: encodeOwnerEvent(event) });
       await producer.flush();
     },
     start: (run = {}) => startWriter(t, { cell, url, log, topic }, run),

@@ -4,10 +4,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { linkId, ticket, type CellId, type SymbolName } from "../../protocol/ids.ts";
+import { epoch, linkId, ticket, type AccountId, type CellId, type SymbolName } from "../../protocol/ids.ts";
 import type { PairEvent, PairStatus } from "../../protocol/pairs.ts";
 import type { PairRow, PairStore } from "../../protocol/ports/storage.ts";
+import type { OwnerEvent } from "../../protocol/accountState.ts";
 import { isLockstepError } from "../../protocol/errors.ts";
+import type { WallMs } from "../../protocol/units.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { MemoryDatabase } from "../../storage/memory/cells.ts";
 import { account, claiming, link, MASTER, me, pairEvent, renewing } from "../contract/storageFixture.ts";
 import { FakeScheduler } from "../sim/scheduler.ts";
@@ -26,8 +29,7 @@ const STATUSES: readonly PairStatus[] = ["Sending", "Open", "Open", "Closed", "S
 interface Said {
   readonly epoch: number;
   readonly n: number;
-  /** Null: the marker. */
-  readonly row: { readonly trade: number; readonly opening: number; readonly status: PairStatus; readonly symbol: string } | null;
+  readonly what: "marker" | "state" | { readonly trade: number; readonly opening: number; readonly status: PairStatus; readonly symbol: string };
 }
 
 const anyRow = fc.record({
@@ -36,13 +38,13 @@ const anyRow = fc.record({
   status: fc.constantFrom(...STATUSES),
   symbol: fc.oneof({ weight: 14, arbitrary: fc.constant(WELL) }, { weight: 3, arbitrary: fc.constantFrom(...ALWAYS) }, { weight: 1, arbitrary: fc.constantFrom(...NOBODYS) }, { weight: 2, arbitrary: fc.constantFrom(...PASSING) }),
 });
-const anySaid: fc.Arbitrary<Said> = fc.record({ epoch: fc.integer({ min: 1, max: EPOCHS + 1 }), n: fc.integer({ min: 1, max: 9 }), row: fc.option(anyRow, { freq: 7 }) });
+const anySaid: fc.Arbitrary<Said> = fc.record({ epoch: fc.integer({ min: 1, max: EPOCHS + 1 }), n: fc.integer({ min: 1, max: 9 }), what: fc.oneof({ weight: 1, arbitrary: fc.constant("marker" as const) }, { weight: 1, arbitrary: fc.constant("state" as const) }, { weight: 6, arbitrary: anyRow }) });
 
 /** Batches as they come into the log, what is said again later in any order, and what becomes of each commit. */
 const anyRun = fc.record({
   batches: fc.array(fc.array(anySaid, { minLength: 1, maxLength: 14 }), { minLength: 1, maxLength: 4 }),
   again: fc.array(fc.nat(), { maxLength: 12 }),
-  commits: fc.array(fc.constantFrom<AtCommit>("pass", "pass", "before", "reply"), { maxLength: 10 }),
+  commits: fc.array(fc.constantFrom<AtCommit>("pass", "pass", "before", "during", "reply", "after"), { maxLength: 10 }),
 });
 
 const FOLLOWERS = Array.from({ length: RUNS }, (_, index) => account(`follower${index}`, "follower", 100 + index));
@@ -61,10 +63,11 @@ test("random batches with rows of each class, stale epochs, markers, repeats and
       const follower = FOLLOWERS[run % FOLLOWERS.length]?.id ?? MASTER.id;
       const own = linkId(`link${run % FOLLOWERS.length}`);
       run += 1;
-      const event = ({ epoch, n, row }: Said): PairEvent => {
-        const { symbol = WELL, trade = 1, ...rest } = row ?? {};
-        const pair = pairEvent([epoch, n], { ...rest, link: own, follower, symbol: symbol as SymbolName, masterTicket: ticket(trade) });
-        return row === null ? { kind: "adopted", follower, epoch: pair.epoch, n } : pair;
+      const event = ({ epoch: at, n, what }: Said): OwnerEvent => {
+        if (what === "marker") return { kind: "adopted", follower, epoch: epoch(at), n };
+        if (what === "state") return { kind: "account", follower, epoch: epoch(at), n, state: { connected: n % 2 === 0, funds: null, lastError: null, changedAtMs: n as WallMs } };
+        const { symbol, trade, ...rest } = what;
+        return pairEvent([at, n], { ...rest, link: own, follower, symbol: symbol as SymbolName, masterTicket: ticket(trade) });
       };
       // Something is in already: else nothing could be told of a class that blames nobody.
       const first = pairEvent([1, 1], { link: own, follower, masterTicket: ticket(99), status: "Skipped", reason: "price_moved" });
@@ -82,6 +85,7 @@ test("random batches with rows of each class, stale epochs, markers, repeats and
       await g.caughtUp();
       assert.deepEqual(await g.storage.pairs.rowsOf(follower), reference.rows);
       assert.equal(await g.storage.pairs.projectedEpoch(follower), reference.projected);
+      assert.deepEqual(await stateOf(g.storage, follower), reference.state);
       const kept = await g.sql("SELECT code, event FROM rejected_rows WHERE cell = $1 AND follower = $2", [g.cell, follower]);
       assert.deepEqual(kept.map(({ event: text }) => JSON.stringify(text)).sort(), [...reference.rejected].sort());
       expected.written += reference.written;
@@ -95,6 +99,7 @@ test("random batches with rows of each class, stale epochs, markers, repeats and
 interface Reference {
   readonly rows: readonly PairRow[];
   readonly projected: number;
+  readonly state: unknown;
   /** Their JSON texts. */
   readonly rejected: ReadonlySet<string>;
   readonly rejections: number;
@@ -102,7 +107,7 @@ interface Reference {
 }
 
 /** The twin, one event at a time, with the trigger's part done by hand. */
-async function oneByOne(cell: CellId, events: readonly PairEvent[]): Promise<Reference> {
+async function oneByOne(cell: CellId, events: readonly OwnerEvent[]): Promise<Reference> {
   const storage = new MemoryDatabase(new FakeScheduler(1)).storage(cell);
   await storage.directory.put([MASTER, ...FOLLOWERS], LINKS);
   await storage.registry.renew(me("owner"), renewing());
@@ -120,8 +125,10 @@ async function oneByOne(cell: CellId, events: readonly PairEvent[]): Promise<Ref
     }
   }
   const follower = events[0]?.follower ?? MASTER.id;
-  return { rows: await storage.pairs.rowsOf(follower), projected: await storage.pairs.projectedEpoch(follower), rejected, rejections, written };
+  return { rows: await storage.pairs.rowsOf(follower), projected: await storage.pairs.projectedEpoch(follower), state: await stateOf(storage, follower), rejected, rejections, written };
 }
+
+const stateOf = async ({ overview }: Pick<Storage, "overview">, follower: AccountId): Promise<unknown> => (await overview.accounts({ limit: 100, after: null })).find(({ id }) => id === follower)?.state;
 
 class RaisedByTrigger extends Error {}
 
