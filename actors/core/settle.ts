@@ -80,6 +80,24 @@ export function end(pair: Pair, reason: EndReason, detail: ReasonDetail): Pair {
   return { ...pair, status: "Closed", volume: NO_VOLUME, reason, detail };
 }
 
+/** The order that a report shows standing; null where it tells of an end. */
+export function standingOrder(change: AccountChange): Position | PendingOrder | null {
+  switch (change.kind) {
+    case "position_opened":
+    case "position_changed":
+    case "pending_filled":
+      return change.position;
+    case "pending_placed":
+    case "pending_changed":
+      return change.pending;
+    case "position_closed":
+    case "pending_removed":
+      return null;
+    default:
+      return unreachable(change);
+  }
+}
+
 /** Whether a report is about this pair: by its ticket, its chain, or its tag while it has no ticket. */
 export function concerns(pair: Pair, change: AccountChange, magic: number): boolean {
   switch (change.kind) {

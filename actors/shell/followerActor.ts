@@ -19,7 +19,7 @@ import { unreachable } from "../../protocol/errors.ts";
 import { opensTrade } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
 import { isOlderThanUs } from "../core/reconcile/rules.ts";
-import { afterChange, concerns, ownEnding, showsEffect } from "../core/settle.ts";
+import { afterChange, concerns, ownEnding, showsEffect, standingOrder } from "../core/settle.ts";
 import { Decisions } from "./decisions.ts";
 import type { FollowerMessage, FollowerOptions } from "./followerTypes.ts";
 import type { LinkCopies } from "./linkCopies.ts";
@@ -249,11 +249,14 @@ export class FollowerActor {
     }
   }
 
-  /** What the follower's broker reports: of our own doing, or of its own, or of somebody's hand. */
+  /** What the follower's broker reports: of our own doing, or of its own, or of somebody's hand. What stands against what we know is looked at. */
   #onChange(change: AccountChange): void {
+    let isEnded = false;
     for (const state of this.#links.all) {
       const copy = state.candidate(change);
       if (copy === null || copy.pair === null || !concerns(copy.pair, change, state.link.magic)) continue;
+      isEnded = !isLive(copy.pair.status);
+      if (isEnded) break;
       const ours = ownEnding(copy.flight, state.targets === null ? null : state.target(copy.masterTicket));
       const pair = afterChange(copy.pair, change, ours, wallNow(this.#options.clock));
       if (samePair(pair, copy.pair)) return;
@@ -264,7 +267,9 @@ export class FollowerActor {
       this.#ledger.set(copy, pair);
       return this.#decisions.evaluate(state, copy, null);
     }
-    if (change.kind === "position_opened" && this.#links.all.some((state) => state.carriesTag(change.position))) this.#reconciler.look("tagged order without a pair", LOOK_AFTER_MS);
+    // Executed after its trade was decided, or by a former owner, or more of it was filled: the plan adopts or ends it.
+    const order = standingOrder(change);
+    if (order !== null && (isEnded || this.#links.all.some((state) => state.carriesTag(order)))) this.#reconciler.look("order without a live pair", LOOK_AFTER_MS);
   }
 
   #onSnapshot(message: SnapshotMessage): void {
