@@ -24,9 +24,9 @@ export interface Expectations {
   readonly copiesUntilDeadline: boolean;
   /** From when on a boot that was struck sends no order again; null: it may go on. A boot that comes back lifts at a raised epoch. */
   readonly silentFrom: "fault" | "heal" | null;
-  /** There is a gap to be measured: from the fault to the new owners' first orders. */
+  /** There is a gap to be measured, from the fault to the first orders for something new: it is at most the arithmetic one and a second. */
   readonly gap: boolean;
-  /** The longest gap that is allowed whatever the ttl is; null: the arithmetic one and a second. In a drill's row: beyond the claim poll. */
+  /** The longest gap that is allowed besides, whatever the arithmetic is; null: any. In a drill's row: beyond the claim poll. */
   readonly longestGapMs: number | null;
   /** How old the oldest event may be that the log lacks because of the fault; null: not judged. */
   readonly lostOldestMs: number | null;

@@ -9,20 +9,22 @@
 // 4. A fault after which nobody is acquired anew (the log's) lasts until it was healed, and as long again as clients may take to
 //    notice. One that was never healed excuses nothing: then nobody has the account.
 
+import { KAFKA_LOG_LIMITS } from "../../../log/kafka/limits.ts";
 import type { AccountId } from "../../../protocol/ids.ts";
 import type { Absence } from "../../demo/check/patience.ts";
 import { RESYNC_MS } from "../../demo/check/ears.ts";
-import { HANDOVER_MS, isStruck, wallMs, type Evidence, type TroupeEvidence } from "./evidence.ts";
-import { isSame, type Owner } from "./leases.ts";
+import { HANDOVER_MS, isStruck, type Evidence, type TroupeEvidence } from "./evidence.ts";
+import { isSame, ownerText, type Owner } from "./leases.ts";
+import { cutSession, sessionsOf } from "./sessions.ts";
 import { deadlineOf } from "./silence.ts";
 import type { Tenure } from "./tenures.ts";
 
 /** From a tenure that was polled to a login that came before it was seen. */
-const POLL_MS = 200;
+export const POLL_MS = 200;
 /** An owner goes on without its barrier after this. */
 const BARRIER_LIMIT_MS = 15_000;
-/** Clients of a log that came back. */
-export const LOG_RETURN_MS = 10_000;
+/** Clients of a log that came back: their groups still know the members they had, and wait for no answer of theirs for longer. */
+export const LOG_RETURN_MS = KAFKA_LOG_LIMITS.rebalanceMs;
 
 /** Of one troupe's accounts, on its broker's clock. */
 export function absencesOf(evidence: Evidence, { troupe: { cast } }: TroupeEvidence): ReadonlyMap<AccountId, readonly Absence[]> {
@@ -66,11 +68,9 @@ function strokesOn({ record }: Evidence, owner: Owner): Stroke[] {
 
 /** What struck no node and cut no session struck the log, which all share. */
 function logStrokes(evidence: Evidence, account: AccountId): Stroke[] {
-  const { record, troupes } = evidence;
-  const { struck, faultAtMs, healAtMs } = record;
+  const { struck, faultAtMs, healAtMs } = evidence.record;
   if (struck.length > 0 || healAtMs === null) return [];
-  const isCut = troupes.some(({ troupe: { log } }) => log.some((entry) => entry.kind === "disconnect" && entry.account === account && wallMs(evidence, entry.atMs) >= faultAtMs && wallMs(evidence, entry.atMs) <= healAtMs));
-  return isCut ? [] : [{ atMs: faultAtMs, healMs: healAtMs }];
+  return cutSession(evidence, account) !== null ? [] : [{ atMs: faultAtMs, healMs: healAtMs }];
 }
 
 /** When a tenure's owner stopped acting for the account (1). */
@@ -94,11 +94,8 @@ function readyOf(evidence: Evidence, account: AccountId, { owner, fromMs, untilM
   return Math.max(fromMs, login ?? 0) + RESYNC_MS;
 }
 
-function loginsOf({ troupes, record }: Evidence, account: AccountId, { node, boot }: Owner): number[] {
-  return troupes.flatMap(({ troupe: { log } }) =>
-    log.flatMap((entry) => (entry.kind === "login" && entry.account === account && entry.channel === "session" && entry.refused === null && entry.client?.startsWith(`${node}/${boot}#`) === true ? [entry.atMs - record.clockOffsetMs] : [])),
-  );
-}
+const loginsOf = (evidence: Evidence, account: AccountId, owner: Owner): number[] =>
+  sessionsOf(evidence, account).filter(({ client }) => client?.startsWith(`${ownerText(owner)}#`) === true).map(({ fromMs }) => fromMs);
 
 function opensFromOf({ record }: Evidence, account: AccountId, { epoch }: Owned, readyMs: number): number {
   const passed = record.timeline.find((entry) => (entry.event === "barrier" || entry.event === "barrier_late") && entry.account === account && entry.epoch === epoch)?.atMs;

@@ -74,6 +74,8 @@ function stayOf({ record, tenures, leases }: Evidence, account: AccountId): Stay
 
 export interface Demand {
   readonly at: Caused;
+  /** To open a copy; else to end one. */
+  readonly opens: boolean;
   readonly what: string;
   readonly isMet: boolean;
 }
@@ -87,7 +89,7 @@ function openingDemand({ master, follower, symbol, requests, rows }: Copy, brief
   const isOver = (end: Caused | null): boolean => end !== null && at !== null && end.atMs <= at.atMs + brieflyMs;
   if (at === null || isSkipped(master, rows) || isOver(endOf(master))) return null; // 3
   const isMet = requests.some(({ order, atMs }) => (order.kind === "open" || order.kind === "place") && atMs >= at.atMs && atMs <= at.atMs + GRACE_MS);
-  return { at, what: `the master had ${tradeName(master)}`, isMet };
+  return { at, opens: true, what: `the master had ${tradeName(master)}`, isMet };
 }
 
 const isSkipped = (master: Trade, rows: Copy["rows"]): boolean => rows.some(({ status, reason }) => status === "Skipped" && !(reason === "pendings_off" && wasFilled(master)));
@@ -97,5 +99,5 @@ function endingDemand({ master, lives }: Copy): Demand | null {
   if (at === null) return null;
   const standing = lives.filter((life) => beginOf(life).n < at.n && (endOf(life)?.n ?? Infinity) > at.n);
   if (standing.length === 0) return null;
-  return { at, what: `the master's ${tradeName(master)} ended`, isMet: standing.every((life) => (endOf(life)?.atMs ?? Infinity) <= at.atMs + GRACE_MS) };
+  return { at, opens: false, what: `the master's ${tradeName(master)} ended`, isMet: standing.every((life) => (endOf(life)?.atMs ?? Infinity) <= at.atMs + GRACE_MS) };
 }

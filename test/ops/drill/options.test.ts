@@ -47,7 +47,9 @@ test("what the table says fits together", () => {
       assert.equal(["restart_brokers", "restart_kafka", "contend"].includes(strike), !isOfNodes, `${name}: ${strike} of ${whom}`);
       assert.ok(heal !== "adopted" || expects.accounts === "move", `${name}: healed after an adoption that is not expected`);
       assert.ok(expects.accounts !== "stay" || whom !== "one", `${name}: others take what one cannot keep`);
-      assert.ok(!expects.gap || expects.accounts !== "stay", `${name}: a gap without a new owner`);
+      assert.equal(expects.gap, !["contend", "starve"].includes(strike), `${name}: one stroke has a gap, many have none`);
+      assert.ok(expects.longestGapMs === null || expects.gap, `${name}: a gap is bounded that is not measured`);
+      assert.ok(strike !== "stop" || expects.silentFrom === null, `${name}: who is told to end may finish`);
       assert.ok(comesBack === null || ["stop", "kill_child", "kill_host"].includes(strike), `${name}: comes back without having ended`);
       assert.ok(!["freeze", "busy_loop", "starve", "restart_brokers", "restart_kafka", "contend"].includes(strike) || heal !== "never", `${name}: for ever`);
       assert.equal(strike === "restart_kafka", drill.ownKafka, `${name}: a Kafka that is struck is the drill's own`);

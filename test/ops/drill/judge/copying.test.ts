@@ -1,11 +1,10 @@
-// Owns the tests of the rules about what is copied all the same: by those that were left alone, after the takeover, in the log,
-// and at the end.
+// Owns the tests of the rules about what is copied all the same: by those that were left alone, in the log, and at the end.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { DrillRecord, SaidEvent } from "../../../../ops/drill/record.ts";
-import { cut, frozen, killed } from "./drills.ts";
+import { frozen, killed } from "./drills.ts";
 import { F1, F2, M1, N1, N2 } from "./drillCast.ts";
 import { rulesOf, type DrillStage } from "./drillStage.ts";
 
@@ -43,38 +42,6 @@ describe("followers that were left alone", () => {
   });
   test("none is left where no node was struck", () => assert.equal(judge({ ...killed(), struck: [] }).untouched.followers, 0));
   test("a follower whose master was struck is none", () => assert.equal(judge({ ...killed(), struck: [N2] }).untouched.followers, 0));
-});
-
-describe("a gap", () => {
-  const late = (ms: number) => (stage: DrillStage): void => {
-    stage.trade(ms);
-    stage.acquire(F1, N2, 2);
-  };
-
-  test("of a second more than the arithmetic: right", () => assert.equal(found(killed({ takeover: late(900) }), "gap-too-long"), 0));
-  test("longer than that: found", () => assert.equal(found(killed({ takeover: late(1_500) }), "gap-too-long"), 1));
-  test("longer than the arithmetic, and the drill allows it: right", () => assert.equal(found(killed({ takeover: late(1_500), expects: { longestGapMs: 4_000 } }), "gap-too-long"), 0));
-  test("longer than the drill allows: found", () => assert.equal(found(killed({ expects: { longestGapMs: 100 } }), "gap-too-long"), 1));
-  test("a lease that was ended by nobody excuses no killed process", () => assert.equal(found(killed({ takeover: late(14_700) }), "gap-too-long"), 1));
-  test("a new owner that only does what is old, and misses what is new: found", () => {
-    const idle = (stage: DrillStage): void => {
-      stage.acquire(F1, N2, 2);
-      stage.mute.add(F1);
-    };
-    assert.equal(found(killed({ takeover: idle }), "gap-too-long"), 1);
-  });
-  test("that nobody ended: found", () => assert.equal(found(killed({ takeover: () => undefined }), "gap-too-long"), 1));
-  test("of a drill without arithmetic: said", () => assert.ok(unjudged({ ...killed(), drill: "another" }, "gap")));
-  test("of which nobody told how long session and reconcile took: said", () => {
-    const record = killed();
-    assert.ok(unjudged({ ...record, timeline: record.timeline.filter(({ event }) => event !== "plan") }, "gap"));
-  });
-  test("in which no follower was struck: said", () => assert.ok(unjudged({ ...killed(), struck: [{ node: "n7", boot: "b7" }] }, "gap")));
-  test("of a cut is that of its lease: as long as a killed process may not have", () => {
-    const record = cut();
-    assert.equal(found(record, "gap-too-long"), 0);
-    assert.equal(found({ ...record, drill: "process-kill" }, "gap-too-long"), 1);
-  });
 });
 
 describe("what the log lacks", () => {

@@ -9,6 +9,7 @@ import type { TimelineDetail, TimelineEntry, TimelineEvent } from "../../../../p
 import type { Position } from "../../../../protocol/trades.ts";
 import type { BrokerMs, Points, VolumeUnits, WallMs } from "../../../../protocol/units.ts";
 import { FAST } from "../../../../actors/core/leaseProfile.ts";
+import { isOlderThanUs } from "../../../../actors/core/reconcile/rules.ts";
 import { Broker } from "../../../../ops/broker/broker.ts";
 import { resultCode } from "../../../../ops/broker/engine/refusals.ts";
 import { BrokerLog, type BrokerLogFact } from "../../../../ops/broker/log.ts";
@@ -16,26 +17,19 @@ import { MemoryLogSink } from "../../../../ops/broker/logSinks.ts";
 import { Trader } from "../../../../ops/broker/trader.ts";
 import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { Owner } from "../../../../ops/drill/judge/leases.ts";
-import type { DrillRecord, Expectations, LeaseChange, OwnerChange, SaidEvent } from "../../../../ops/drill/record.ts";
+import type { DrillRecord, Expectations, OwnerChange, SaidEvent } from "../../../../ops/drill/record.ts";
 import type { DrillReport } from "../../../../ops/drill/report.ts";
 import { blankRow } from "../../demo/check/copierRow.ts";
 import { CAST, EUR, F1, F2, lots, M1, N1, N2 } from "./drillCast.ts";
+import { DrillNodes, POLL_MS } from "./drillNodes.ts";
 
 export const SETTLE_MS = 2_000;
 const OFFSET_MS = 7_200_000;
 const PLAN_MS = 100;
 const STEP_MS = 20;
-const POLL_MS = 60;
 const HOLD_MS = 2_000;
 const TRADE_MS = 200;
 const SILENT: Expectations = { accounts: "any", copiesUntilDeadline: false, silentFrom: null, gap: false, longestGapMs: null, lostOldestMs: null };
-
-/** One node that renews its lease as long as it is alive and reaches the database. */
-interface Node extends Owner {
-  nextRenewalMs: number;
-  renewing: boolean;
-  acting: boolean;
-}
 
 interface Holding {
   owner: Owner | null;
@@ -43,6 +37,8 @@ interface Holding {
   connection: number;
   /** From then on it answers its master's ticks. */
   readyMs: number;
+  /** Since when its owner has it, who had it not before; else -Infinity. */
+  sinceMs: number;
 }
 
 interface Told {
@@ -51,9 +47,7 @@ interface Told {
   epoch: number;
 }
 
-export class DrillStage {
-  nowMs = 1_700_000_000_000;
-  readonly leases: LeaseChange[] = [];
+export class DrillStage extends DrillNodes {
   readonly owners: OwnerChange[] = [];
   readonly said: SaidEvent[] = [];
   readonly timeline: TimelineEntry[] = [];
@@ -61,7 +55,6 @@ export class DrillStage {
   readonly broker: Broker;
   readonly #log: BrokerLog;
   readonly master: Trader;
-  readonly #nodes: Node[] = [];
   readonly #holdings = new Map<AccountId, Holding>();
   readonly #rows = new Map<string, Told>();
   readonly #standing = new Set<Told>();
@@ -80,6 +73,7 @@ export class DrillStage {
   readonly cutOff = new Set<string>();
 
   constructor() {
+    super();
     const nowMs = (): BrokerMs => (this.nowMs + OFFSET_MS) as BrokerMs;
     this.#log = new BrokerLog([this.sink], nowMs);
     this.broker = new Broker({ instruments: CAST.instruments, accounts: [CAST.master, ...CAST.followers.map(({ broker }) => broker)], log: this.#log, nowMs, maxOpen: 1_000, maxHistory: 10_000 });
@@ -94,36 +88,9 @@ export class DrillStage {
     this.pass(3_000);
   }
 
-  start(owner: Owner): void {
-    this.#nodes.push({ ...owner, nextRenewalMs: this.nowMs, renewing: true, acting: true });
-    this.#renew();
-  }
-
-  node({ node, boot }: Owner): Node {
-    const found = this.#nodes.find((each) => each.node === node && each.boot === boot);
-    if (found === undefined) throw new Error(`no node ${node}`);
-    return found;
-  }
-
-  /** A row is seen a little later than it is written. */
-  seenLease({ node, boot }: Owner, leaseUntilMs: number, endedBoot: string | null = null): void {
-    this.leases.push({ atMs: this.nowMs + POLL_MS, node, boot, leaseUntilMs, endedBoot });
-  }
-
-  /** What is left of a boot's lease. */
-  leaseLeftMs({ node, boot }: Owner): number {
-    return (this.leases.findLast((lease) => lease.node === node && lease.boot === boot)?.leaseUntilMs ?? 0) - this.nowMs;
-  }
-
   /** Nobody acts before he has acquired anew. */
   halt(): void {
     for (const holding of this.#holdings.values()) holding.readyMs = Infinity;
-  }
-
-  end(owner: Owner): void {
-    const node = this.node(owner);
-    node.renewing = node.acting = false;
-    this.seenLease(owner, this.nowMs, owner.boot);
   }
 
   tell(owner: Owner | null, event: TimelineEvent, about: AccountId | null = null, epoch: number | null = null, detail: TimelineDetail = {}): void {
@@ -141,8 +108,45 @@ export class DrillStage {
     this.seenOwner(about, owner, epoch);
     this.tell(owner, keepsSession ? "confirmed" : "claimed", about, epoch);
     const connection = keepsSession ? (before?.connection ?? 0) : this.login(about, owner, epoch);
-    this.#holdings.set(about, { owner, epoch, connection, readyMs: this.nowMs + PLAN_MS });
-    this.timeline.push({ atMs: (this.nowMs + PLAN_MS) as WallMs, node: nodeId(owner.node), boot: bootId(owner.boot), account: about, epoch: epoch as Epoch, event: about === M1 ? "session_open" : "plan", detail: {} });
+    this.#holdings.set(about, { owner, epoch, connection, readyMs: this.nowMs + PLAN_MS, sinceMs: keepsSession ? -Infinity : this.nowMs });
+    this.#tellReady(about);
+  }
+
+  /** All sessions are cut; nobody acts before he has logged in again. */
+  cutSessions(): void {
+    for (const [about, holding] of this.#holdings) {
+      this.disconnect(about);
+      this.tell(holding.owner, "session_lost", about, holding.epoch);
+    }
+    this.halt();
+  }
+
+  /** Its owner, who kept it, has a session again. */
+  reconnect(about: AccountId): void {
+    const holding = this.#holdings.get(about);
+    if (holding === undefined || holding.owner === null) return;
+    holding.connection = this.login(about, holding.owner, holding.epoch);
+    this.resume(about);
+  }
+
+  /** Its owner acts again from PLAN_MS on, under what it had. */
+  resume(about: AccountId): void {
+    const holding = this.#holdings.get(about);
+    if (holding === undefined) return;
+    holding.readyMs = this.nowMs + PLAN_MS;
+    this.#tellReady(about);
+  }
+
+  /** A follower makes a plan, on what it knows of its master; so do all of a master's. */
+  #tellReady(about: AccountId): void {
+    const told = (account: AccountId, event: TimelineEvent, detail: TimelineDetail): void => {
+      const holding = this.#holdings.get(account);
+      if (holding?.owner == null) return;
+      const { owner, epoch } = holding;
+      this.timeline.push({ atMs: (this.nowMs + PLAN_MS) as WallMs, node: nodeId(owner.node), boot: bootId(owner.boot), account, epoch: epoch as Epoch, event, detail });
+    };
+    if (about === M1) told(about, "session_open", {});
+    for (const { follower } of about === M1 ? CAST.followers.map(({ link: one }) => one) : [{ follower: about }]) told(follower, "plan", { master: M1, masterEpoch: this.#holdings.get(M1)?.epoch ?? null });
   }
 
   release(about: AccountId): void {
@@ -166,7 +170,7 @@ export class DrillStage {
   /** Time passes; nodes renew and copy meanwhile. */
   pass(ms: number): void {
     for (const endMs = this.nowMs + ms; this.nowMs < endMs; this.nowMs += STEP_MS) {
-      this.#renew();
+      this.renew();
       for (const { link: one } of CAST.followers) this.#follow(one);
     }
   }
@@ -222,22 +226,15 @@ export class DrillStage {
     return { kind: "open", symbol: EUR, side: "buy", volume: lots("0.10"), priceLimit: null, stopLoss: null, takeProfit: null, magic: number, comment: `mc${masterTicket}` };
   }
 
-  #renew(): void {
-    for (const node of this.#nodes) {
-      if (!node.renewing || this.nowMs < node.nextRenewalMs) continue;
-      node.nextRenewalMs = this.nowMs + FAST.renewMs;
-      this.seenLease(node, this.nowMs + FAST.ttlMs);
-    }
-  }
-
   #follow(one: Link): void {
     const holding = this.#holdings.get(one.follower);
     const hears = this.#acts(this.#holdings.get(M1)) && this.#acts(holding);
     if (!hears || this.mute.has(one.follower) || holding?.owner === undefined || holding.owner === null) return;
     for (const [ticket, openedMs] of this.#trades) {
       if (this.#rows.has(`${one.id}/${ticket}`)) continue;
-      // What was there before is opened late.
-      if (openedMs >= holding.readyMs || this.nowMs >= holding.readyMs + SETTLE_MS) this.#copy(one, ticket, holding);
+      // What was there before, or may have been, is opened late.
+      const isNew = openedMs >= holding.readyMs && !isOlderThanUs(0, { monotonicMs: openedMs, sinceMs: holding.sinceMs });
+      if (isNew || this.nowMs >= holding.readyMs + SETTLE_MS) this.#copy(one, ticket, holding);
     }
     for (const [ticket, { openedMs, position }] of this.#gone) {
       if (openedMs < holding.readyMs - 30_000) this.#gone.delete(ticket);

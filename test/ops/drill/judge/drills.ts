@@ -1,6 +1,7 @@
 // Owns the drills of the judge's tests as they go when all is right, each with a place where a test may break something.
 
 import { FAST } from "../../../../actors/core/leaseProfile.ts";
+import { DRILLS } from "../../../../ops/drill/drills.ts";
 import type { DrillRecord, Expectations } from "../../../../ops/drill/record.ts";
 import { F1, F2, M1, N1, N2 } from "./drillCast.ts";
 import { DrillStage } from "./drillStage.ts";
@@ -8,7 +9,14 @@ import { DrillStage } from "./drillStage.ts";
 export const KILLED: Partial<Expectations> = { accounts: "move", silentFrom: "fault", gap: true, lostOldestMs: 50 };
 export const FROZEN: Partial<Expectations> = { accounts: "move", silentFrom: "heal", gap: true };
 export const CUT: Partial<Expectations> = { accounts: "move", copiesUntilDeadline: true, gap: true };
-export const DOWN: Partial<Expectations> = { accounts: "stay", copiesUntilDeadline: true, gap: true };
+/** As the drills themselves say. */
+const DOWN = DRILLS["db-down"].rounds[0]!.expects;
+const STOPPED = DRILLS["clean-stop"].rounds[0]!.expects;
+const SESSION_CUT = DRILLS["session-cut"].rounds[0]!.expects;
+const LOG_GONE = DRILLS["kafka-restart"].rounds[0]!.expects;
+
+/** A stopped node's, with the claim poll. */
+export const QUICK_MS = 4_000;
 
 type Break = (stage: DrillStage) => void;
 const NOTHING: Break = () => undefined;
@@ -113,6 +121,52 @@ function playDown({ takeover = (stage) => CONFIRM.forEach(([account, owner]) => 
   return stage.record("db-down", DOWN, { struck: [N1, N2], ...more });
 }
 
+/** n1 is told to end: it finishes what it has begun, gives f1 back, ends its lease, and n2 claims f1. */
+function playStopped({ finishesForMs = 200, gives = (stage) => stage.release(F1), given = NOTHING, within = NOTHING, takeover = TAKES, after = NOTHING, more = {} }: Breaks & { readonly finishesForMs?: number; readonly gives?: Break; readonly given?: Break } = {}): DrillRecord {
+  const stage = new DrillStage();
+  stage.trade(5_000);
+  stage.fault(N1);
+  stage.trade(finishesForMs);
+  gives(stage);
+  stage.node(N1).acting = false;
+  given(stage);
+  stage.pass(40);
+  stage.end(N1);
+  within(stage);
+  stage.trade(400);
+  takeover(stage);
+  ended(stage, after);
+  return stage.record("clean-stop", { ...STOPPED, longestGapMs: QUICK_MS }, more);
+}
+
+/** The brokers restart, and owners log in again so long after they are back. */
+function playSessionCut({ pauseMs = 400, more = {} }: Breaks & { readonly pauseMs?: number } = {}): DrillRecord {
+  const stage = new DrillStage();
+  stage.trade(5_000);
+  stage.fault();
+  stage.cutSessions();
+  stage.pass(3_000);
+  stage.healAtMs = stage.nowMs;
+  stage.trade(pauseMs);
+  for (const account of [M1, F1, F2]) stage.reconnect(account);
+  ended(stage, NOTHING);
+  return stage.record("session-cut", SESSION_CUT, { struck: [], ...more });
+}
+
+/** The log restarts, and its clients are there again so long after it is back. */
+function playLogGone({ returnMs = 2_000, more = {} }: Breaks & { readonly returnMs?: number } = {}): DrillRecord {
+  const stage = new DrillStage();
+  stage.trade(5_000);
+  stage.fault();
+  stage.halt();
+  stage.trade(3_000);
+  stage.healAtMs = stage.nowMs;
+  stage.trade(returnMs);
+  for (const account of [M1, F1, F2]) stage.resume(account);
+  ended(stage, NOTHING);
+  return stage.record("kafka-restart", LOG_GONE, { struck: [], ...more });
+}
+
 const CONFIRM = [
   [M1, N2],
   [F1, N1],
@@ -123,3 +177,6 @@ export const killed = once(playKilled);
 export const frozen = once(playFrozen);
 export const cut = once(playCut);
 export const down = once(playDown);
+export const stopped = once(playStopped);
+export const sessionCut = once(playSessionCut);
+export const logGone = once(playLogGone);

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import type { Ticket } from "../../../../protocol/ids.ts";
 import type { Points } from "../../../../protocol/units.ts";
 import { judge, judgeAll } from "../../../../ops/drill/judge/judge.ts";
-import { cut, down, frozen, killed } from "./drills.ts";
+import { cut, down, frozen, killed, logGone, sessionCut, stopped } from "./drills.ts";
 import { F1, N1, N2 } from "./drillCast.ts";
 import { rulesOf, SETTLE_MS, type DrillStage } from "./drillStage.ts";
 
@@ -15,6 +15,9 @@ describe("a drill that went as it should", () => {
     ["a node that stood still", frozen()],
     ["a node that is cut off from the database", cut()],
     ["a database that is away from all", down()],
+    ["a node that is told to end", stopped()],
+    ["brokers that restart", sessionCut()],
+    ["a log that restarts", logGone()],
   ] as const) {
     test(`${what}: right`, () => assert.deepEqual(judge(record).violations, []));
   }
@@ -23,9 +26,9 @@ describe("a drill that went as it should", () => {
 describe("the numbers of a report", () => {
   const report = judge(killed({ within: (stage) => void stage.open({ keep: true }) }));
 
-  test("the gap, and its arithmetic: claim poll, session and reconcile, and the next tick", () => {
-    // Claimed 440 ms after the fault, seen 60 ms later; ready 40 ms after that; the master's next tick is 100 ms away.
-    assert.deepEqual(report.gapMs, { measured: 640, arithmetic: 500 + 40 + 100 });
+  test("the gap, and its arithmetic: the end of the lease, claim poll, session and reconcile, and the next tick", () => {
+    // Its lease is ended 40 ms after the fault. Claimed 440 ms after the fault, seen 60 ms later; ready 40 ms after that; the master's next tick is 100 ms away.
+    assert.deepEqual(report.gapMs, { measured: 640, arithmetic: 40 + 500 + 40 + 100 });
   });
   test("a trade of the gap is opened late, when the former owner's orders have settled", () => assert.equal(report.lateOpenMs, 400 + 100 + SETTLE_MS));
   test("also when its master has changed it since", () => {

@@ -8,7 +8,7 @@ import { judge } from "../../../../ops/drill/judge/judge.ts";
 import type { Ticket } from "../../../../protocol/ids.ts";
 import type { DrillRecord } from "../../../../ops/drill/record.ts";
 import { ARRIVAL_MS } from "../../../../ops/drill/judge/evidence.ts";
-import { cut, down, frozen, killed } from "./drills.ts";
+import { cut, down, frozen, killed, stopped } from "./drills.ts";
 import { EUR, F1, M1, N1, N2 } from "./drillCast.ts";
 import type { DrillStage } from "./drillStage.ts";
 
@@ -96,6 +96,27 @@ describe("an order outside its node's lease", () => {
   test("that lapsed and is live again, though nobody else took the account: found", () => assert.equal(count(down({ takeover: () => undefined, after: (stage) => void stage.ask(F1, N1, 1, cancel) }), RULE), 1));
   test("of a boot that never had one: found", () => assert.equal(count(killed({ after: (stage) => void stage.ask(F1, { node: "n9", boot: "b9" }, 2, cancel) }), RULE), 1));
   test("before its first: found", () => assert.equal(count(killed({ more: { leases: killed().leases.filter(({ node, atMs }) => node !== "n2" || atMs > 1_700_000_004_000) } }), RULE) > 0, true));
+});
+
+describe("an order of a node that was told to end", () => {
+  const late = (ms: number) => (stage: DrillStage): void => {
+    stage.pass(ms);
+    stage.ask(F1, N1, 1, cancel);
+  };
+
+  test("before it has given the account back: right, however long after the fault", () => {
+    const record = stopped({ gives: (stage) => (late(1_000)(stage), stage.release(F1)) });
+    for (const rule of [RULE, "order-after-fault"]) isRight(record, rule);
+  });
+  test("after it gave the account back, its lease being live and nobody having claimed: found", () => {
+    assert.equal(count(stopped({ given: late(ARRIVAL_MS + 100) }), RULE), 1);
+    isRight(stopped({ given: late(ARRIVAL_MS) }), RULE);
+  });
+  test("after its lease was ended, its row naming it still and nobody having claimed: found", () => {
+    const keeps = (): void => undefined;
+    assert.equal(count(stopped({ gives: keeps, within: late(ARRIVAL_MS + 20) }), RULE), 1);
+    isRight(stopped({ gives: keeps, within: late(ARRIVAL_MS - 40) }), RULE);
+  });
 });
 
 describe("an order under an epoch", () => {
