@@ -32,7 +32,10 @@ export async function drill(t: TestContext, ...args: readonly string[]): Promise
   for (const { gapMs, lateOpenMs, lost, untouched, dropped } of rounds) t.diagnostic(JSON.stringify({ gapMs, lateOpenMs, lost, untouched, dropped }));
   // What it was like is gone with its folder.
   for (const { timeline, verdict } of rounds) if (verdict !== "ok") for (const { atMs, node, event, detail } of timeline) t.diagnostic(`${atMs} ${node} ${event} ${detail}`);
-  assert.deepEqual([whole.verdict, rounds.flatMap(({ violations }) => violations), code], ["ok", [], 0], err);
+  // One line each, and once more where it fails: of a long run only the end of what it says may be shown.
+  const wrong = rounds.flatMap(({ violations }, index) => violations.map(({ rule, follower, detail }) => `round ${index + 1}: ${rule}${follower === null ? "" : ` at ${follower}`}: ${detail}`));
+  for (const line of wrong) t.diagnostic(line);
+  assert.deepEqual([whole.verdict, code], ["ok", 0], [err, `${args.join(" ")}: ${wrong.length} violations`, ...wrong].join("\n"));
   for (const round of rounds) {
     assert.deepEqual(Object.keys(round).sort(), FIELDS);
     assert.ok(round.timeline.some(({ event, atMs }) => event === "fault" && atMs === 0), "the fault is second 0");

@@ -1,4 +1,4 @@
-// Owns the drills that are over soon, from end to end: what each of them promises besides what all do. The others
+// Owns the drills that are over soon, from end to end: what each of them promises besides what its verdict says. The others
 // are in live/.
 
 import assert from "node:assert/strict";
@@ -6,22 +6,18 @@ import { describe, test } from "node:test";
 import { withoutProc } from "../cli/lockstep.ts";
 import { drill } from "./drillCommand.ts";
 
-/** Near two seconds, whatever the ttl. */
-const NEAR_MS = 4_000;
 const LOST_MS = 50;
 
 describe("quick drills", { skip: withoutProc }, () => {
   test("process-kill: others have its accounts at once, and the log lacks nothing older than what was under way", async (t) => {
     const [round] = await drill(t, "process-kill");
-    assert.ok(round !== undefined && round.gapMs.measured !== null && round.gapMs.measured < NEAR_MS, JSON.stringify(round?.gapMs));
-    assert.ok(round.lost.oldestMs <= LOST_MS);
+    assert.ok(round !== undefined && round.lost.oldestMs <= LOST_MS);
     assert.ok(round.untouched.orders > 0, "others traded on");
   });
 
   test("clean-stop: others have its accounts at once, and the log lacks nothing", async (t) => {
     const [round] = await drill(t, "clean-stop");
-    assert.ok(round !== undefined && round.gapMs.measured !== null && round.gapMs.measured < NEAR_MS, JSON.stringify(round?.gapMs));
-    assert.equal(round.lost.events, 0);
+    assert.equal(round?.lost.events, 0);
   });
 
   test("session-cut: every owner keeps what it has", async (t) => {
