@@ -141,7 +141,7 @@ export class DrillStage extends DrillNodes {
   #tellReady(about: AccountId): void {
     const told = (account: AccountId, event: TimelineEvent, detail: TimelineDetail): void => {
       const holding = this.#holdings.get(account);
-      if (holding?.owner == null) return;
+      if (holding === undefined || holding.owner === null) return;
       const { owner, epoch } = holding;
       this.timeline.push({ atMs: (this.nowMs + PLAN_MS) as WallMs, node: nodeId(owner.node), boot: bootId(owner.boot), account, epoch: epoch as Epoch, event, detail });
     };
