@@ -21,6 +21,17 @@ describe("drills of nodes that end or stand still", { concurrency: 2, skip: with
     assert.equal((await drill(t, "freeze", "--rounds", "1")).length, 1);
   });
 
+  test("busy-loop: its executor and its parent go on meanwhile", async (t) => {
+    await drill(t, "busy-loop");
+  });
+
+  test("starved: it is fenced, and comes back", async (t) => {
+    const [round] = await drill(t, "starved");
+    const [struck] = round?.timeline.filter(({ event }) => event === "fault") ?? [];
+    const ofStruck = round?.timeline.filter(({ node }) => node === struck?.node).map(({ event }) => event) ?? [];
+    assert.ok(ofStruck.includes("fenced") && ofStruck.lastIndexOf("lifted") > ofStruck.indexOf("fenced"));
+  });
+
   test("restart: before and after others took over", async (t) => {
     assert.equal((await drill(t, "restart")).length, 2);
   });
