@@ -10,7 +10,7 @@
 //    the one before counts any more. An answer of a take that was not heard in time never does: a later list
 //    shows what it did.
 // 3. What was not taken stays fenced alone, and is tried again after each renewal. A round in which the
-//    database answered nothing at all opens nothing.
+//    database answered nothing at all opens nothing. So does one whose actor could not be told: it would go on at its old epoch.
 // 4. While the gate is open an answer counts only if it was open without a break since the question.
 // 5. At most so many accounts are asked for at once, and nothing is waited for that comes too late to count.
 
@@ -96,29 +96,34 @@ export class Confirmations {
 
   /** After a renewal while the gate is open: what is not confirmed, and what is listed and not known (4). Never rejects. */
   async catchUp(unknown: readonly HeldAccount[]): Promise<void> {
-    const { gate, onConfirmed, logger } = this.#options;
+    const { gate, logger } = this.#options;
     if (this.#catchingUp || !gate.lifted) return;
     const fence = gate.state();
     const wanted = unknown.filter((listed) => this.#claims.wants(listed));
     const all = [...this.#held.holdings.filter(({ confirmed }) => !confirmed), ...wanted].map(({ account }) => account);
     this.#catchingUp = true;
-    for (const batch of batches(all)) {
-      const asked = [...this.#asHeld(batch), ...wanted.filter(({ account }) => batch.includes(account) && this.#held.get(account) === null)];
-      const taken = await this.#take(asked, gate.leftMs());
-      if (!gate.isStill(fence)) break; // (4)
-      for (const owned of taken ?? []) {
-        if (wanted.some(({ account }) => account === owned.account) && this.#held.get(owned.account) === null) this.#claims.acquired(owned);
-        else if (this.#isHeldOn(owned)) {
-          logger.info({ account: owned.account }, "account confirmed: it is traded again");
-          onConfirmed({ account: owned.account, epoch: owned.epoch });
+    try {
+      for (const batch of batches(all)) {
+        const asked = [...this.#asHeld(batch), ...wanted.filter(({ account }) => batch.includes(account) && this.#held.get(account) === null)];
+        const taken = await this.#take(asked, gate.leftMs());
+        if (!gate.isStill(fence)) break; // (4)
+        for (const owned of taken ?? []) {
+          if (wanted.some(({ account }) => account === owned.account) && this.#held.get(owned.account) === null) this.#claims.acquired(owned);
+          else if (this.#isHeldOn(owned)) {
+            logger.info({ account: owned.account }, "account confirmed: it is traded again");
+            this.#goesOnAt(owned);
+          }
         }
       }
+    } catch (error) {
+      logger.error({ accounts: all.length, error: messageOf(error) }, "accounts not confirmed: tried again after the next renewal");
+    } finally {
+      this.#catchingUp = false;
     }
-    this.#catchingUp = false;
   }
 
   #open({ fence, deadline }: Proof): void {
-    const { gate, onLifted, onNotLifted, onConfirmed, logger, journal } = this.#options;
+    const { gate, onLifted, onNotLifted, logger, journal } = this.#options;
     const remainingMs = leftMs(deadline, this.#clocks.now);
     if (remainingMs === 0) return onNotLifted("its window closed while accounts were confirmed");
     if (!gate.lift(fence, deadline)) return onNotLifted("the fence was tripped meanwhile");
@@ -129,7 +134,18 @@ export class Confirmations {
     for (const { account } of alone) logger.error({ account }, "account fenced alone: it could not be confirmed");
     onLifted({ fence, deadline });
     if (!gate.lifted) return;
-    for (const { account, epoch } of confirmed) onConfirmed({ account, epoch });
+    for (const holding of confirmed) this.#goesOnAt(holding);
+  }
+
+  /** Invariant 3: the trouble of one is not the others'. */
+  #goesOnAt({ account, epoch }: HeldAccount): void {
+    const { onConfirmed, logger } = this.#options;
+    try {
+      onConfirmed({ account, epoch });
+    } catch (error) {
+      this.#held.unconfirm({ account, epoch });
+      logger.error({ account, error: messageOf(error) }, "account fenced alone: its actor could not be told that it goes on");
+    }
   }
 
   /** Those that are still to be confirmed, as they are now: a list that came meanwhile may know better. */

@@ -119,9 +119,11 @@ interface Setting {
   readonly handBackMs?: number;
   readonly unsettledMs?: number;
   readonly flush?: () => Promise<void>;
+  /** Before an account is told that it goes on. */
+  readonly onConfirmed?: (account: AccountId) => void;
 }
 
-export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100, unsettledMs = 0, flush = () => Promise.resolve() }: Setting = {}) {
+export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100, unsettledMs = 0, flush = () => Promise.resolve(), onConfirmed = () => undefined }: Setting = {}) {
   const clock = new FakeScheduler(1);
   const registry = new ScriptedRegistry(clock);
   const gate = SharedGate.create(capacity, clock);
@@ -148,7 +150,10 @@ export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100, unse
     },
     onFatal: (error) => told.push(`fatal ${isLockstepError(error) ? error.code : "other"}`),
     onAcquired: ({ account, epoch }, slot) => told.push(`acquired ${account} at ${epoch} in ${slot}`),
-    onConfirmed: ({ account, epoch }) => told.push(`confirmed ${account} at ${epoch}`),
+    onConfirmed: ({ account, epoch }) => {
+      onConfirmed(account);
+      told.push(`confirmed ${account} at ${epoch}`);
+    },
     onLost: (account) => told.push(`lost ${account}`),
     onTrip: () => told.push("trip"),
     onLeaseEnd: () => told.push("lease end"),
