@@ -6,6 +6,8 @@
 //    answer, is thrown away and not written to.
 // 3. When the session ends, idle sockets end with it and what waits for a lane is cancelled; a call
 //    that was made goes on, since its answer is a fact worth having, and its socket is not kept.
+// 4. Whatever is thrown on the way ends that socket and is an outcome: of an order that was handed over
+//    it is unknown what became. Nothing stays busy for ever.
 
 import type { Account } from "../../protocol/accounts.ts";
 import { isLockstepError, LockstepError, messageOf } from "../../protocol/errors.ts";
@@ -96,9 +98,14 @@ export class CallChannels {
       return { kind: "dropped", cause: "queue_full", detail: `${this.#options.parallelism} calls are under way on this account` }; // (1)
     }
     this.#opening += 1;
-    const opened = await this.#open(this.#address);
-    this.#opening -= 1;
-    return opened.kind === "acquired" ? this.#lend(opened.channel) : opened;
+    try {
+      const opened = await this.#open(this.#address);
+      return opened.kind === "acquired" ? this.#lend(opened.channel) : opened;
+    } catch (error) {
+      return { kind: "failed", detail: `no call channel: ${messageOf(error)}` }; // (4)
+    } finally {
+      this.#opening -= 1;
+    }
   }
 
   /** Gives a channel back; a broken one, or one of an ended session, is not kept. */
@@ -111,16 +118,18 @@ export class CallChannels {
   /** One request and its answer. A null permit is for what is no order. Never rejects. */
   async call(channel: CallChannel, body: RequestBody, permit: Permit | null, timeoutMs: number): Promise<ChannelOutcome> {
     const id = this.#nextId++;
-    const outcome = await this.#track(this.#options.executor.call(channel.socket, encodeFrame({ ...body, id }), permit, timeoutMs));
-    if (outcome.kind !== "answered") return outcome;
+    let callMadeAtMs: number | null = null;
     try {
+      const outcome = await this.#track(this.#options.executor.call(channel.socket, encodeFrame({ ...body, id }), permit, timeoutMs));
+      if (outcome.kind !== "answered") return outcome;
+      callMadeAtMs = outcome.callMadeAtMs;
       const message = readMessage(outcome.message);
-      if ("id" in message && message.id === id) return { kind: "answered", message, callMadeAtMs: outcome.callMadeAtMs };
+      if ("id" in message && message.id === id) return { kind: "answered", message, callMadeAtMs };
       channel.socket.end();
-      return { kind: "unknown", detail: `another message than the answer came: ${message.t}`, callMadeAtMs: outcome.callMadeAtMs };
+      return { kind: "unknown", detail: `another message than the answer came: ${message.t}`, callMadeAtMs };
     } catch (error) {
-      channel.socket.end();
-      return { kind: "unknown", detail: `an answer that cannot be read: ${messageOf(error)}`, callMadeAtMs: outcome.callMadeAtMs };
+      channel.socket.end(); // (4)
+      return { kind: "unknown", detail: `${callMadeAtMs === null ? "a call that failed by itself" : "an answer that cannot be read"}: ${messageOf(error)}`, callMadeAtMs };
     }
   }
 
@@ -146,9 +155,11 @@ export class CallChannels {
 
   async #track<T>(handed: Handed<T>): Promise<T> {
     this.#handed.add(handed);
-    const outcome = await handed.outcome;
-    this.#handed.delete(handed);
-    return outcome;
+    try {
+      return await handed.outcome;
+    } finally {
+      this.#handed.delete(handed);
+    }
   }
 }
 
@@ -160,7 +171,6 @@ function loginRefusal(login: ChannelOutcome, account: Account): LockstepError | 
     readWelcome(login.message, account, "mt4");
     return null;
   } catch (error) {
-    if (error instanceof LockstepError) return error;
-    throw error;
+    return error instanceof LockstepError ? error : new LockstepError("unreachable", messageOf(error), error);
   }
 }

@@ -43,11 +43,13 @@ export class Mt4Session extends WireSession {
     if (this.liveConnection === null) return this.notNow();
     if (order.kind !== "close" || !order.part) return this.#call(order, permit);
     this.#rests.set(order.ticket, null); // before the call: the change may come before the answer (2)
-    const execution = await this.#call(order, permit);
-    const done = execution.kind === "answered" && execution.answer.kind === "done" ? execution.answer : null;
-    const rest = done === null ? null : await this.#restOf(order.ticket);
-    this.#rests.delete(order.ticket);
-    return execution.kind === "answered" && done !== null ? { ...execution, answer: { ...done, ticket: rest } } : execution;
+    try {
+      const execution = await this.#call(order, permit);
+      if (execution.kind !== "answered" || execution.answer.kind !== "done") return execution;
+      return { ...execution, answer: { ...execution.answer, ticket: await this.#restOf(order.ticket) } };
+    } finally {
+      this.#rests.delete(order.ticket);
+    }
   }
 
   /** At the lease's end: calls without an answer become unknown by the reset of their sockets. */

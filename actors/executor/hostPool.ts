@@ -9,7 +9,7 @@
 import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { Piscina } from "piscina";
-import { LockstepError, messageOf } from "../../protocol/errors.ts";
+import { messageOf } from "../../protocol/errors.ts";
 import type { Logger } from "../../protocol/ports/logging.ts";
 import type { HostData, HostResult, HostTask } from "./hostTasks.ts";
 
@@ -97,7 +97,7 @@ export class HostPool {
     try {
       return { kind: "result", result: await running };
     } catch (error) {
-      if (host === null) throw new LockstepError("executor", "a task was handed over while no host was ready", error);
+      if (host === null) return { kind: "host_lost", detail: `no host took it: ${messageOf(error)}`, lanesReturned: Promise.resolve() };
       // A task that failed by itself leaves no lane behind, but which it was cannot be known: the host goes.
       if (!host.lost) void host.worker.terminate();
       return { kind: "host_lost", detail: messageOf(error), lanesReturned: host.exited };

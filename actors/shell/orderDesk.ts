@@ -8,10 +8,10 @@
 // 4. A close that a person asked for is sent once: what comes of it is the person's to know, and to ask again.
 
 import type { Ticket } from "../../protocol/ids.ts";
-import type { Answer, Execution, Order } from "../../protocol/orders.ts";
+import type { Answer, Execution, Order, Permit } from "../../protocol/orders.ts";
 import { isClosedOnRequest, type Pair } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
-import { unreachable } from "../../protocol/errors.ts";
+import { messageOf, unreachable } from "../../protocol/errors.ts";
 import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { BrokerMs } from "../../protocol/units.ts";
 import { afterRefusal } from "../core/retry.ts";
@@ -74,7 +74,7 @@ export class OrderDesk {
 
   /** @param pair the row once the order is on its way */
   send(state: LinkCopies, copy: Copy, order: Order, pair: Pair, times: TickTimes | null): void {
-    const { gate, ownership, session, clock, limits, ledger, tellAnswer } = this.#options;
+    const { gate, ownership, clock, limits, ledger, tellAnswer } = this.#options;
     const { permit } = ownership;
     const levels = levelsOf(order);
     if (levels !== null && copy.refusedLevels === levels) return;
@@ -82,7 +82,7 @@ export class OrderDesk {
     const verdict = gate.check(permit);
     if (verdict !== "open") return this.#onDropped(state, copy, order, `gate: ${verdict}`);
     const handedAtMs = clock.monotonicMs();
-    const call = session.execute(order, permit);
+    const call = this.#call(order, permit);
     this.#inFlight++;
     copy.flight = order;
     copy.unsent = false;
@@ -99,7 +99,7 @@ export class OrderDesk {
 
   /** Ends an order at the broker that belongs to no row: it is sent once, and looked for again whatever comes of it. */
   sendLoose(order: Extract<Order, { kind: "close" | "cancel" }>): void {
-    const { account, gate, ownership, session, limits, logger, reconciler, tellAnswer } = this.#options;
+    const { account, gate, ownership, limits, logger, reconciler, tellAnswer } = this.#options;
     const { permit } = ownership;
     if (this.#loose.has(order.ticket) || this.#inFlight >= limits.parallelism) return reconciler.look("loose order", LOOK_AFTER_MS);
     const verdict = gate.check(permit);
@@ -108,7 +108,7 @@ export class OrderDesk {
     this.#inFlight++;
     this.#loose.add(order.ticket);
     this.#tell("order", { ...order, loose: true });
-    void session.execute(order, permit).then((execution) => {
+    void this.#call(order, permit).then((execution) => {
       this.#over(execution);
       tellAnswer({ kind: "loose_answered", order, execution });
     });
@@ -227,6 +227,17 @@ export class OrderDesk {
     metrics.count("orders_dropped");
     this.#tell("dropped", detail);
     reconciler.look("dropped", LOOK_AFTER_MS);
+  }
+
+  /** Handed over in this turn. Never rejects: of a call that failed by itself it is unknown how far it came (3). */
+  async #call(order: Order, permit: Permit): Promise<Execution> {
+    const { account, session, logger } = this.#options;
+    try {
+      return await session.execute(order, permit);
+    } catch (error) {
+      logger.error({ follower: account.id, order, error: messageOf(error), stack: error instanceof Error ? error.stack : null }, "a call failed by itself");
+      return { kind: "answered", answer: { kind: "unknown", detail: messageOf(error) }, callMadeAtMs: null };
+    }
   }
 
   /** A call has ended, with or without an answer. */

@@ -1,4 +1,4 @@
-// Owns the case of an order that belongs to no row, at a gate that closes while it is found.
+// Owns the cases of an order that belongs to no row: a gate that closes while it is found, a call that fails by itself.
 
 import assert from "node:assert/strict";
 import { EURUSD, lots } from "../../sim/cell.ts";
@@ -26,4 +26,18 @@ scenario("what belongs to no trade is not ended by a node that cannot prove its 
   await scene.clock.until(() => scene.node.gate.lifted, LONG_MS);
   await scene.clock.until(() => !scene.follower.positions.has(nobodys.ticket), LONG_MS);
   assert.ok(ended() > 0);
+});
+
+scenario("the end of an order that belongs to no trade is tried again when its call fails by itself", { seeds: 5 }, async (scene) => {
+  await scene.rest();
+  const { session } = scene;
+  const execute = session.execute.bind(session);
+  session.execute = () => {
+    session.execute = execute;
+    return Promise.reject(new Error("a fault of the session's own"));
+  };
+  const nobodys = scene.follower.open({ symbol: EURUSD, side: "sell", volume: lots(0.3), magic: scene.link.magic });
+  await scene.clock.until(() => !scene.follower.positions.has(nobodys.ticket), LONG_MS);
+  await scene.rest();
+  assert.deepEqual(scene.node.journal.of("answer").map(({ kind }) => kind), ["unknown", "done"]);
 });
