@@ -20,12 +20,16 @@ const doubt = (isTrue: boolean, text: string): string | null => (isTrue ? null :
 
 const symbolUnknown: Doubt = ({ symbol }) => doubt(symbol === null, `the account has ${symbol?.symbol ?? ""}`);
 
+/** What was closed of it while it could be opened is not opened any more: then what was left is judged, as it is where it is copied late. */
 const volumeRefused =
   (kind: "below" | "above"): Doubt =>
-  ({ follower, master, symbol }) => {
+  ({ follower, master, symbol, openingPatience }) => {
     if (symbol === null) return "the account has no such symbol";
-    const size = sizeOf(initialVolumeOf(master), follower.link.settings, symbol);
-    return doubt(size.kind === kind, size.kind === "volume" ? `its volume would be ${lotsText(size.volume)}` : `its volume is ${size.kind} the follower's range`);
+    const { position } = master;
+    const left = position === null ? [] : position.volumes.filter(({ atMs }) => atMs < openingPatience.dueMs(position.opened.atMs)).map(({ value }) => value);
+    const sizes = [initialVolumeOf(master), ...left].map((volume) => sizeOf(volume, follower.link.settings, symbol));
+    const [size] = sizes;
+    return doubt(sizes.some((each) => each.kind === kind), size?.kind === "volume" ? `its volume would be ${lotsText(size.volume)}` : `its volume is ${size?.kind} the follower's range`);
   };
 
 /**

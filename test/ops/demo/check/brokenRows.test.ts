@@ -6,8 +6,13 @@ import { describe, test } from "node:test";
 import type { Pair } from "../../../../protocol/pairs.ts";
 import { SKIP_REASONS, type SkipReason } from "../../../../protocol/reasons.ts";
 import type { PairRow } from "../../../../protocol/ports/storage.ts";
-import { bendFor, F1, ONE, PENDING, playOne, playPending, staged, type Played } from "./script.ts";
-import { brokenRules, EUR, lots, points } from "./theatre.ts";
+import { accountId, type Ticket } from "../../../../protocol/ids.ts";
+import { bendFor, closed, F1, ONE, PENDING, playOne, playPending, staged, statementOf, type Played } from "./script.ts";
+import { brokenRules, EUR, GRACE_MS, lots, points } from "./theatre.ts";
+
+/** Halves its master's volumes. */
+const F3 = accountId("f3");
+const FLAT = { side: "buy", openPrice: points(108_500), closePrice: points(108_500) } as const;
 
 /** The rules that break when f1's row is changed; null takes it away. */
 function broken({ theatre }: Played, change: (row: Pair) => readonly Pair[]): string[] {
@@ -69,9 +74,9 @@ describe("a skip", () => {
     play(one);
     return one;
   }
-  const rowFor = ({ theatre }: Played, reason: SkipReason) => {
+  const rowFor = ({ theatre }: Played, reason: SkipReason, follower = F1) => {
     const [model] = theatre.rows();
-    const pair = { ...(model ?? assert.fail()).pair, follower: F1, link: "master-f1" as never, status: "Skipped", reason } as const;
+    const pair = { ...(model ?? assert.fail()).pair, follower, link: `master-${follower}` as never, status: "Skipped", reason } as const;
     const report = theatre.report({ rows: [...theatre.rows(), { epoch: 1 as never, n: 99, pair }] });
     return { rules: brokenRules(report), first: report.followers[0] };
   };
@@ -91,6 +96,23 @@ describe("a skip", () => {
   test("as pendings_off is not believed where the link copies them", () => {
     assert.deepEqual(rowFor(without(({ theatre }) => playPending(theatre), PENDING), "pendings_off").rules, ["unjustified-skip f1"]);
   });
+
+  for (const [when, restMs, isJustified] of [
+    ["before it had to be copied", 30, true],
+    ["long after it had to be", 3 * GRACE_MS, false],
+  ] as const) {
+    test(`for a volume that was too small since a part was closed ${when} is ${isJustified ? "right" : "not believed"}`, () => {
+      const one = staged(statementOf({ positions: [closed(401, EUR, "0.04", { ...FLAT, chainTo: 402 as Ticket }), closed(402, EUR, "0.01", { ...FLAT, chainFrom: 401 as Ticket })] }));
+      one.copier.deaf.add(F3);
+      const first = one.theatre.open(401, EUR, "buy", "0.05");
+      one.theatre.pass(restMs);
+      const rest = one.theatre.partClose(first, "0.04");
+      one.theatre.rest();
+      one.theatre.close(rest);
+      one.theatre.rest();
+      assert.deepEqual(rowFor(one, "volume_below_minimum", F3).rules, isJustified ? [] : ["unjustified-skip f3"]);
+    });
+  }
 
   const refusedOpen = { kind: "open", symbol: "eurusd.r" as never, side: "buy", volume: lots("0.40"), priceLimit: null, stopLoss: null, takeProfit: null, magic: 7000 as never } as const;
 
