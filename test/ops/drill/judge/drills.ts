@@ -140,9 +140,10 @@ function playStopped({ finishesForMs = 200, gives = (stage) => stage.release(F1)
 }
 
 /** The brokers restart, and owners log in again so long after they are back. */
-function playSessionCut({ pauseMs = 400, more = {} }: Breaks & { readonly pauseMs?: number } = {}): DrillRecord {
+function playSessionCut({ before = NOTHING, pauseMs = 400, more = {} }: Breaks & { readonly pauseMs?: number } = {}): DrillRecord {
   const stage = new DrillStage();
   stage.trade(5_000);
+  before(stage);
   stage.fault();
   stage.cutSessions();
   stage.pass(3_000);

@@ -125,6 +125,24 @@ describe("the gap where everybody keeps his", () => {
     assert.notEqual(found(alone(FAST.renewMs + 1_500), "gap-too-long"), 0);
     assert.notEqual(found(confirmedAfter(longestMs, FAST.renewMs), "gap-too-long"), 0, "it was its node's first");
   });
+  test("what is opened just after a lift is nobody else's, and is asked for at once: found", () => {
+    const idle = (stage: DrillStage): void => {
+      stage.acquire(M1, N2, 2, { keepsSession: true });
+      stage.acquire(F1, N1, 2, { keepsSession: true });
+      stage.acquire(F2, N2, 2, { keepsSession: true });
+      stage.mute.add(F1);
+      stage.pass(160);
+      stage.open({ keep: true });
+      stage.pass(longestMs + 1_500);
+      stage.mute.delete(F1);
+    };
+    assert.equal(found(down({ takeover: idle }), "gap-too-long"), 1);
+  });
+  test("where no plan is of the epoch that was acquired: said", () => {
+    const record = killed();
+    const stale = record.timeline.map((entry) => (entry.event === "plan" && entry.account === F1 ? { ...entry, epoch: 1 as typeof entry.epoch } : entry));
+    assert.ok(unjudged({ ...record, timeline: stale }, "gap"));
+  });
   test("where no plan rests on what its master's owner acquired: said", () => {
     const record = down();
     const stale = record.timeline.map((entry) => (entry.event === "plan" && entry.account === F1 ? { ...entry, detail: { ...entry.detail, masterEpoch: 1 } } : entry));
@@ -136,6 +154,24 @@ describe("the gap where everybody keeps his", () => {
     assert.deepEqual(judge(sessionCut()).violations, []);
     assert.equal(found(sessionCut({ pauseMs }), "gap-too-long"), 0);
     assert.notEqual(found(sessionCut({ pauseMs: pauseMs + 1_500 }), "gap-too-long"), 0);
+  });
+  test("of sessions that had been cut before: any pause, unless they had lasted since", () => {
+    const afterOneThatLasted = (ms: number): DrillRecord =>
+      sessionCut({
+        before: (stage) => {
+          stage.cutSessions();
+          stage.pass(500);
+          for (const account of [M1, F1, F2]) stage.reconnect(account);
+          stage.trade(ms);
+        },
+        pauseMs: 9_000,
+      });
+    assert.equal(found(afterOneThatLasted(2_000), "gap-too-long"), 0);
+    assert.notEqual(found(afterOneThatLasted(DEFAULT_SESSION_LIMITS.reconnectMaxMs), "gap-too-long"), 0);
+  });
+  test("of sessions of which nobody told how long they took, a follower's or its master's: said", () => {
+    const record = sessionCut();
+    for (const event of ["plan", "session_open"]) assert.ok(unjudged({ ...record, timeline: record.timeline.filter((entry) => entry.event !== event) }, "gap"), event);
   });
   test("pauses double while the broker is away, and go on doubling where a session did not last", () => {
     const pause = (awayMs: number, isAnew = true): number => longestPauseMs(DEFAULT_SESSION_LIMITS, awayMs, isAnew);
