@@ -79,7 +79,7 @@ export type Answer =
 
 /** Who may send, checked at the gate in the turn of the call: this account's slot must still hold this epoch. */
 export interface Permit {
-  /** Index of the account in the gate's shared memory. */
+  /** Given to one holding of one account; where its epoch stands in the gate's shared memory. */
   readonly slot: number;
   readonly epoch: Epoch;
 }

@@ -1,5 +1,5 @@
 // Owns the gate of a node in memory that all its threads share: the fence's state, the deadline on
-// both clocks, and one epoch slot for each account.
+// both clocks, and one epoch slot for each account that is held.
 //
 // 1. The gate is a comparison made at every use, never a flag that a timer sets: it is open while the
 //    fence is lifted, both clocks stand before their deadlines and the slot holds the permit's epoch.
@@ -8,6 +8,9 @@
 // 3. Every lift and trip raises the state, so a lift that was prepared before a trip does nothing.
 // 4. One thread writes (the lease keeper's); the others only check, and trip by (2).
 // 5. An empty slot holds 0, and no permit of epoch 0 passes.
+// 6. Memory is used again, slot numbers are not: slots that are congruent by the number of places share one place, which
+//    names the slot that has it. A call that waits under a former one finds another's name, whatever the epoch. The name
+//    is written before the epoch and read after it: who reads the epoch of a later slot reads its name too.
 
 import { LockstepError } from "../../protocol/errors.ts";
 import type { Brand, Epoch } from "../../protocol/ids.ts";
@@ -22,7 +25,9 @@ export type FenceState = Brand<bigint, "FenceState">;
 const STATE = 0;
 const MONOTONIC_NS = 1;
 const WALL_MS = 2;
-const FIRST_SLOT = 3;
+const FIRST_PLACE = 3;
+/** Of a place: the epoch, and the slot that has it. */
+const PLACE_CELLS = 2;
 const NS_PER_MS = 1e6;
 
 export class SharedGate implements Gate {
@@ -34,10 +39,10 @@ export class SharedGate implements Gate {
     this.#time = time;
   }
 
-  /** A tripped gate with room for `slots` accounts. */
-  static create(slots: number, time: TimeSource): SharedGate {
-    if (!Number.isInteger(slots) || slots < 1) throw new LockstepError("configuration", `gate slots: expected a whole number from 1, got ${slots}`);
-    return new SharedGate(new SharedArrayBuffer((FIRST_SLOT + slots) * BigInt64Array.BYTES_PER_ELEMENT), time);
+  /** A tripped gate with room for `places` accounts at once. */
+  static create(places: number, time: TimeSource): SharedGate {
+    if (!Number.isInteger(places) || places < 1) throw new LockstepError("configuration", `gate places: expected a whole number from 1, got ${places}`);
+    return new SharedGate(new SharedArrayBuffer((FIRST_PLACE + places * PLACE_CELLS) * BigInt64Array.BYTES_PER_ELEMENT), time);
   }
 
   /** The same gate in another thread. */
@@ -49,8 +54,8 @@ export class SharedGate implements Gate {
     return this.#cells.buffer as SharedArrayBuffer;
   }
 
-  get slots(): number {
-    return this.#cells.length - FIRST_SLOT;
+  get places(): number {
+    return (this.#cells.length - FIRST_PLACE) / PLACE_CELLS;
   }
 
   check(permit: Permit): GateVerdict {
@@ -114,14 +119,23 @@ export class SharedGate implements Gate {
     }
   }
 
-  /** The account of this slot is ours at this epoch. */
+  /**
+   * The account of this slot is ours at this epoch. A slot that is new to its place takes it from the one before.
+   * @throws LockstepError `invalid_value` for a slot that is none, or whose place is a later one's
+   */
   setEpoch(slot: number, epoch: Epoch): void {
-    Atomics.store(this.#cells, this.#cellOf(slot), BigInt(epoch));
+    if (!Number.isSafeInteger(slot) || slot < 0 || this.#slotAt(slot) > slot) throw new LockstepError("invalid_value", `gate slot: expected a whole number from 0, the newest of its place, got ${slot}`);
+    const cell = this.#cellOf(slot);
+    if (this.#slotAt(slot) !== BigInt(slot)) {
+      Atomics.store(this.#cells, cell, 0n);
+      Atomics.store(this.#cells, cell + 1, BigInt(slot)); // (6)
+    }
+    Atomics.store(this.#cells, cell, BigInt(epoch));
   }
 
   /** At forget and release: nothing passes for this account from now on. */
   clearSlot(slot: number): void {
-    Atomics.store(this.#cells, this.#cellOf(slot), 0n);
+    if (this.#slotAt(slot) === BigInt(slot)) Atomics.store(this.#cells, this.#cellOf(slot), 0n);
   }
 
   #inTime(): boolean {
@@ -135,16 +149,20 @@ export class SharedGate implements Gate {
     Atomics.store(this.#cells, WALL_MS, BigInt(Math.floor(deadline.wallMs)));
   }
 
+  /** Invariant 6: the epoch first. */
   #epoch(slot: number): bigint {
-    const cell = FIRST_SLOT + slot;
-    return Number.isInteger(slot) && slot >= 0 && cell < this.#cells.length ? Atomics.load(this.#cells, cell) : 0n;
+    if (!Number.isSafeInteger(slot) || slot < 0) return 0n;
+    const epoch = Atomics.load(this.#cells, this.#cellOf(slot));
+    return this.#slotAt(slot) === BigInt(slot) ? epoch : 0n;
+  }
+
+  /** The slot that has this one's place now. */
+  #slotAt(slot: number): bigint {
+    return Atomics.load(this.#cells, this.#cellOf(slot) + 1);
   }
 
   #cellOf(slot: number): number {
-    if (!Number.isInteger(slot) || slot < 0 || slot >= this.slots) {
-      throw new LockstepError("invalid_value", `gate slot: expected a whole number from 0 to ${this.slots - 1}, got ${slot}`);
-    }
-    return FIRST_SLOT + slot;
+    return FIRST_PLACE + (slot % this.places) * PLACE_CELLS;
   }
 }
 

@@ -115,7 +115,7 @@ export class Claims {
       case "known":
         return;
       case "full":
-        logger.error({ account }, "no gate slot left: given back, for another process to trade");
+        logger.error({ account }, "every place of the gate is taken: given back, for another process to trade");
         this.#avoid(account);
         this.#held.giveBack(owned, 0);
         return this.release(owned);

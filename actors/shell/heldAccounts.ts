@@ -1,7 +1,7 @@
 // Owns which accounts this boot of the node holds, each at its epoch and with its slot in the gate.
 //
-// 1. A slot is one account's for the life of the process: its epochs never open the gate for
-//    another's waiting calls.
+// 1. A slot is one holding's: none is given twice in the life of the process, so that nothing that still waits for a call
+//    under one that has ended finds the gate open. Its place in the gate's memory goes to the next holding (SharedGate 6).
 // 2. An ownership that was given back is over, whatever a list says that was read before.
 // 3. The slot holds an epoch only while that is confirmed: nothing but the answer to a claim or a take
 //    confirms. What is held and not confirmed passes no gate, whatever the fence is at.
@@ -18,7 +18,7 @@ export interface Holding {
   readonly confirmed: boolean;
 }
 
-/** `known`: it is held already; `full`: the gate has no slot left for it. */
+/** `known`: it is held already; `full`: every place of the gate is taken. */
 export type Taken = { readonly kind: "taken"; readonly slot: number } | { readonly kind: "known" | "full" };
 
 interface Entry extends Holding {
@@ -36,7 +36,9 @@ export class HeldAccounts {
   readonly #gate: SharedGate;
   /** In the order in which they were taken. */
   readonly #held = new Map<AccountId, Entry>();
-  readonly #slots = new Map<AccountId, number>();
+  /** The next slots of the places that were used before, and of the first that was not. */
+  readonly #freeSlots: number[] = [];
+  #unusedSlot = 0;
   readonly #givenBack = new Map<AccountId, GivenBack>();
 
   constructor(gate: SharedGate) {
@@ -64,9 +66,8 @@ export class HeldAccounts {
   /** A claim's or take's answer for an account that was not held. */
   take({ account, epoch }: HeldAccount): Taken {
     if (this.#held.has(account)) return { kind: "known" };
-    const slot = this.#slots.get(account) ?? this.#slots.size; // (1)
-    if (slot >= this.#gate.slots) return { kind: "full" };
-    this.#slots.set(account, slot);
+    const slot = this.#nextSlot();
+    if (slot === null) return { kind: "full" };
     this.#held.set(account, { account, slot, epoch, confirmed: true });
     this.#gate.setEpoch(slot, epoch);
     return { kind: "taken", slot };
@@ -101,6 +102,7 @@ export class HeldAccounts {
     const entry = this.#held.get(account);
     if (entry === undefined) return;
     this.#gate.clearSlot(entry.slot);
+    this.#freeSlots.push(entry.slot + this.#gate.places); // (1)
     this.#held.delete(account);
   }
 
@@ -118,5 +120,11 @@ export class HeldAccounts {
   /** For how long an order may still be executed that was sent under an ownership that was given back. */
   unsettledMs(account: AccountId, nowMs: number): number {
     return Math.max(0, (this.#givenBack.get(account)?.unsettledUntilMs ?? 0) - nowMs);
+  }
+
+  #nextSlot(): number | null {
+    const free = this.#freeSlots.pop();
+    if (free !== undefined) return free;
+    return this.#unusedSlot < this.#gate.places ? this.#unusedSlot++ : null;
   }
 }

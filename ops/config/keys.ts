@@ -26,7 +26,7 @@ export interface Key<T> {
 
 const key = <T>(spec: Key<T>): Key<T> => spec;
 
-/** Accounts that one process may come to hold in its life, at most: each keeps its slot in the gate. */
+/** Accounts that one process may hold at once: each has a place in the gate. */
 export const GATE_SLOTS = 16_384;
 const LONGEST_MS = 3_600_000;
 

@@ -224,9 +224,42 @@ describe("the account's epoch slot", () => {
 
   test("a slot that is none is refused by the check and by the writer", () => {
     const { gate } = lifted();
-    for (const slot of [-1, 4, 0.5, NaN, -3]) {
+    for (const slot of [-1, 0.5, NaN, -3, Infinity]) {
       assert.equal(gate.check({ slot, epoch: EPOCH }), "epoch");
       assert.throws(() => gate.setEpoch(slot, EPOCH), (error) => isLockstepError(error, "invalid_value"));
+    }
+  });
+
+  test("its place is used again: nothing passes under the slot before, whatever the epoch, and clearing that one clears nothing", () => {
+    const { gate } = lifted();
+    const next = { slot: PERMIT.slot + gate.places, epoch: EPOCH };
+    assert.equal(gate.check(next), "epoch", "it has not been given yet");
+    gate.setEpoch(next.slot, EPOCH);
+    gate.clearSlot(PERMIT.slot);
+    assert.deepEqual([gate.check(PERMIT), gate.check(next)], ["epoch", "open"]);
+    assert.throws(() => gate.setEpoch(PERMIT.slot, EPOCH), (error) => isLockstepError(error, "invalid_value"));
+    assert.equal(gate.check(next), "open");
+  });
+
+  test("its place goes to the next slot while a host compares: it reads the former epoch, or another's name, never the next one's epoch", (t) => {
+    const load = Atomics.load.bind(Atomics) as (cells: BigInt64Array, index: number) => bigint;
+    for (let before = 1; ; before++) {
+      const { gate } = lifted();
+      let loads = 0;
+      let wasHeld = true;
+      const mock = t.mock.method(Atomics, "load", (cells: BigInt64Array, index: number) => {
+        if (++loads === before) {
+          mock.mock.restore();
+          gate.clearSlot(PERMIT.slot);
+          wasHeld = false;
+          gate.setEpoch(PERMIT.slot + gate.places, EPOCH);
+        }
+        return load(cells, index);
+      });
+      const verdict = gate.check(PERMIT);
+      mock.mock.restore();
+      if (loads < before) return assert.ok(before > 5, "each reading was tried");
+      assert.deepEqual([wasHeld, verdict], [false, "epoch"], `before reading ${before}`);
     }
   });
 });

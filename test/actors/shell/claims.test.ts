@@ -179,8 +179,8 @@ test("an account that is given up goes back with a warning when the log takes no
   assert.deepEqual(run.logger.lines.filter(({ level }) => level === "warn").map(({ text }) => text), ["handed back without everything in the log"]);
 });
 
-test("an account for which the gate has no slot left goes back and is avoided, and that is said once", async () => {
-  const run = keeping({ capacity: 1 });
+test("an account for which the gate has no place left goes back and is avoided, and that is said once; a place that is free again is used", async () => {
+  const run = keeping({ capacity: 2, places: 1 });
   const avoided: (readonly AccountId[])[] = [];
   const claim = run.registry.claim.bind(run.registry);
   run.registry.claim = (me, terms) => {
@@ -188,13 +188,16 @@ test("an account for which the gate has no slot left goes back and is avoided, a
     return claim(me, terms);
   };
   await elapsed(run.clock, run.keeper.start());
-  run.registry.owned = []; // its slot stays its own
   run.registry.free = [held("b", 1)];
   run.registry.release = (_, { account }) => Promise.resolve(run.registry.released.push(account) > 0); // carried out late: the next list has it still
   await run.clock.until(() => run.registry.released.length === 1);
   await run.clock.until(() => run.registry.released.length === 2);
-  run.registry.owned = [];
+  run.registry.owned = [held("a", 1)];
   await run.clock.advance(10_000);
-  assert.deepEqual([run.registry.released, run.keeper.accounts, avoided.at(-1)], [["b", "b"], [], ["b"]]);
-  assert.equal(run.logger.lines.filter(({ text }) => text.startsWith("no gate slot left")).length, 1);
+  assert.deepEqual([run.registry.released, run.keeper.accounts, avoided.at(-1)], [["b", "b"], [held("a", 1)], ["b"]]);
+  assert.equal(run.logger.lines.filter(({ text }) => text.startsWith("every place of the gate is taken")).length, 1);
+  run.registry.owned = [];
+  await run.clock.until(() => run.told.includes("lost a"), 10_000);
+  run.registry.free = [held("c", 1)];
+  await run.clock.until(() => run.told.includes("acquired c at 1 in 1"), 20_000);
 });

@@ -115,6 +115,8 @@ export class ScriptedRegistry implements Registry {
 
 interface Setting {
   readonly capacity?: number;
+  /** Of the gate. */
+  readonly places?: number;
   readonly profile?: LeaseProfile;
   readonly handBackMs?: number;
   readonly unsettledMs?: number;
@@ -123,10 +125,10 @@ interface Setting {
   readonly onConfirmed?: (account: AccountId) => void;
 }
 
-export function keeping({ capacity = 4, profile = STEADY, handBackMs = 100, unsettledMs = 0, flush = () => Promise.resolve(), onConfirmed = () => undefined }: Setting = {}) {
+export function keeping({ capacity = 4, places = capacity, profile = STEADY, handBackMs = 100, unsettledMs = 0, flush = () => Promise.resolve(), onConfirmed = () => undefined }: Setting = {}) {
   const clock = new FakeScheduler(1);
   const registry = new ScriptedRegistry(clock);
-  const gate = SharedGate.create(capacity, clock);
+  const gate = SharedGate.create(places, clock);
   const told: string[] = [];
   const metrics = new CountingMetrics();
   const logger = recordingLogger();

@@ -150,9 +150,9 @@ test("an account that came again while a renewal was under way is not forgotten 
   await run.clock.advance(STEADY.renewMs); // a renewal is under way that found it held
   await elapsed(run.clock, run.keeper.giveUp(accountId("a")));
   run.registry.claim = async () => Promise.resolve([owned("a", 2)]);
-  await run.clock.until(() => run.told.includes("acquired a at 2 in 0"), 2_000);
+  await run.clock.until(() => run.told.includes("acquired a at 2 in 4"), 2_000);
   await run.clock.advance(3_000);
-  assert.deepEqual([run.keeper.accounts, run.check(2)], [[held("a", 2)], "open"]);
+  assert.deepEqual([run.keeper.accounts, run.check(2, 4)], [[held("a", 2)], "open"]);
 });
 
 test("row 15: an account that is ours although its claim's reply was lost is taken", async () => {
@@ -246,15 +246,16 @@ test("an account claimed while a renewal is under way is not forgotten for missi
   assert.ok(!run.told.some((what) => what.startsWith("lost")));
 });
 
-test("a lost account's slot is never another's: what still waits for a call under it stays out", async () => {
+test("a lost account's slot is never another's: what still waits for a call under it stays out, also at the other's epoch", async () => {
   const run = keeping();
+  run.registry.free = [held("a", 5)];
   await elapsed(run.clock, run.keeper.start());
-  const waiting = { slot: 0, epoch: 1 as Epoch };
+  const waiting = { slot: 0, epoch: 5 as Epoch };
   assert.equal(run.gate.check(waiting), "open");
-  run.registry.owned = [held("b", 1)];
+  run.registry.owned = [held("b", 4)];
   await run.clock.advance(6_000);
-  assert.deepEqual(run.told.slice(2), ["lost a", "acquired b at 2 in 1"]);
-  assert.equal(run.gate.check(waiting), "epoch");
+  assert.deepEqual(run.told.slice(2), ["lost a", "acquired b at 5 in 4"], "in the place of slot 0");
+  assert.deepEqual([run.gate.check(waiting), run.check(5, 4)], ["epoch", "open"]);
 });
 
 test("when the lease itself has run out, what is unanswered is given up: margin after the trip, and not after a lift", async () => {

@@ -10,6 +10,7 @@ import { inFile } from "../mutant.ts";
 const CLAIMS = "test/actors/shell/claims.test.ts";
 const CLOCKS = "test/actors/shell/leaseClocks.test.ts";
 const GUARDS = "test/actors/shell/leaseGuards.test.ts";
+const HELD = "test/actors/shell/heldAccounts.test.ts";
 const KEEPER = "test/actors/shell/leaseKeeper.test.ts";
 const PROOF = "test/actors/shell/leaseProof.test.ts";
 const RACES = "test/actors/shell/leaseRaces.test.ts";
@@ -82,11 +83,12 @@ const claims = inFile("actors/shell/claims.ts", [
 
 const held = inFile("actors/shell/heldAccounts.ts", [
   { name: "what is not confirmed keeps its slot", find: "    this.#gate.clearSlot(entry.slot);\n    entry.epoch = epoch;", replace: "    entry.epoch = epoch;", test: PROOF, case: "accounts whose rows are locked stay fenced alone, the others open; they are tried again after each renewal and then go on" },
-  { name: "what is forgotten keeps its slot", find: "    this.#gate.clearSlot(entry.slot);\n    this.#held.delete(account);", replace: "    this.#held.delete(account);", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
+  { name: "what is forgotten keeps its slot", find: "    this.#gate.clearSlot(entry.slot);\n    this.#freeSlots", replace: "    this.#freeSlots", test: KEEPER, case: "an account that the database gives to us no more is forgotten at once; one at another epoch is fenced alone and taken there" },
   { name: "an ownership that was given back comes again by an old list", find: ">= epoch;", replace: "> epoch;", test: CLAIMS, case: "a release whose answer was lost is made again when a renewal still lists the account, and it is not taken anew" },
-  { name: "a slot goes to the next account", find: "const slot = this.#slots.get(account) ?? this.#slots.size; // (1)", replace: "const slot = this.#held.size;", test: KEEPER, case: "a lost account's slot is never another's: what still waits for a call under it stays out" },
+  { name: "a slot goes to the next account", find: "this.#freeSlots.push(entry.slot + this.#gate.places); // (1)", replace: "this.#freeSlots.push(entry.slot);", test: KEEPER, case: "a lost account's slot is never another's: what still waits for a call under it stays out, also at the other's epoch" },
+  { name: "the place of what is forgotten is used no more", find: "    this.#freeSlots.push(entry.slot + this.#gate.places); // (1)\n", replace: "", test: HELD, case: "accounts come and go without end: a place is used again, a slot never, and nothing passes under one that has ended" },
   { name: "every ownership after one that was given back is over", find: "return (this.#givenBack.get(account)?.epoch ?? 0) >= epoch;", replace: "return this.#givenBack.has(account) || epoch < 0;", test: GUARDS, case: "an ownership that was given back is not taken again, however long its release is lost; a later one is" },
-  { name: "an account takes a slot that the gate does not have", find: "    if (slot >= this.#gate.slots) return { kind: \"full\" };\n", replace: "", test: CLAIMS, case: "an account for which the gate has no slot left goes back and is avoided, and that is said once" },
+  { name: "an account takes a slot that the gate does not have", find: "return this.#unusedSlot < this.#gate.places ? this.#unusedSlot++ : null;", replace: "return this.#unusedSlot++;", test: CLAIMS, case: "an account for which the gate has no place left goes back and is avoided, and that is said once; a place that is free again is used" },
 ]);
 
 export const keeperMutants = [...keeper, ...confirmations, ...claims, ...held];
