@@ -4,13 +4,15 @@
 // 1. A trade without a pair is opened by its own opening tick or by a plan, and by nothing else.
 // 2. An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it.
 // 3. What a tick came to is told after its order was handed over, never before.
+// 4. Of a trade that the master has ended, and whose copy a former owner may have sent, nothing is concluded before a look
+//    from after the settle time has found no copy: until then it is remembered that the trade is gone.
 
 import type { PairStatus } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
 import type { Tick } from "../../protocol/ticks.ts";
 import { unreachable } from "../../protocol/errors.ts";
 import type { WallMs } from "../../protocol/units.ts";
-import { decide, neverCopiedPair, tradeOf, type Decision, type Market, type Target } from "../core/decide.ts";
+import { decide, neverCopiedPair, tradeOf, type Decision, type LiveTarget, type Market, type Target } from "../core/decide.ts";
 import type { Action } from "../core/reconcile/input.ts";
 import type { FollowerMessage, FollowerOptions } from "./followerTypes.ts";
 import type { Copy, LinkCopies } from "./linkCopies.ts";
@@ -26,6 +28,8 @@ export interface DecisionsOptions extends Pick<FollowerOptions, "account" | "own
   readonly tellAnswer: (message: FollowerMessage) => void;
   /** Connected, planned, and not about to stop: decisions are carried out. */
   readonly isTrading: (state: LinkCopies) => boolean;
+  /** A former owner may have sent the copy of this trade, and it may not have been seen yet (4). */
+  readonly mayStand: (state: LinkCopies, trade: LiveTarget) => boolean;
   /** What has ended is still wanted. */
   readonly keepsEnded: () => boolean;
 }
@@ -93,6 +97,7 @@ export class Decisions {
     const { clock, ledger, desk, tellAnswer } = this.#options;
     switch (decision.kind) {
       case "nothing":
+        if (target.kind === "gone" && copy.pair === null && copy.lastTarget !== null && this.#options.mayStand(state, copy.lastTarget)) return; // 4
         if (target.kind === "gone" && (copy.pair === null || copy.unsent)) this.#neverCopied(state, copy);
         return this.#forgetIfOver(state, copy);
       case "later":

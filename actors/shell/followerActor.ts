@@ -8,7 +8,7 @@
 //    owner may have obeyed is the plan's.
 
 import type { Account } from "../../protocol/accounts.ts";
-import type { AccountId, Epoch, Ticket } from "../../protocol/ids.ts";
+import type { AccountId, Epoch } from "../../protocol/ids.ts";
 import { isLive } from "../../protocol/pairs.ts";
 import type { SessionEvent } from "../../protocol/ports/broker.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
@@ -16,7 +16,7 @@ import type { PairRow } from "../../protocol/ports/storage.ts";
 import type { TimelineDetail, TimelineEvent } from "../../protocol/timeline.ts";
 import type { AccountChange } from "../../protocol/trades.ts";
 import { unreachable } from "../../protocol/errors.ts";
-import { opensTrade } from "../core/decide.ts";
+import { opensTrade, type LiveTarget, type Target } from "../core/decide.ts";
 import { samePair } from "../core/pairRow.ts";
 import { isOlderThanUs } from "../core/reconcile/rules.ts";
 import { afterChange, concerns, ownEnding, showsEffect, standingOrder } from "../core/settle.ts";
@@ -46,6 +46,8 @@ export class FollowerActor {
   readonly #takeover: Takeover;
   #connected = false;
   #stopping = false;
+  /** Monotonic: when the last snapshot was asked for. */
+  #shownAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions) {
     const { account, ownership, clock, limits, session } = options;
@@ -61,8 +63,9 @@ export class FollowerActor {
       ...parts,
       desk: this.#desk,
       isTrading: (state) => this.#isTrading(state),
-      // A snapshot that is awaited may show it standing, a row that is awaited may not know its end.
-      keepsEnded: () => this.#reconciler.asking || !this.#takeover.passed,
+      mayStand: (state, trade) => this.#mayStand(state, trade),
+      // A snapshot that is awaited may show it standing, a row that is awaited may not know its end, and a first look would tell of it again.
+      keepsEnded: () => this.#reconciler.asking || !this.#takeover.passed || this.#isUnsettled(this.#shownAtMs),
     });
     this.#links = new LinkStates(options.links);
     this.manual = new ManualClose({ ...options, links: this.#links, desk: this.#desk, mailbox: this.#mailbox, isConnected: () => this.#connected });
@@ -179,6 +182,7 @@ export class FollowerActor {
   }
 
   #onTick({ tick, readAtMs, readAtWallMs }: Extract<FollowerMessage, { kind: "tick" }>): void {
+    const { clock } = this.#options;
     this.#forMaster(tick.master, (state) => {
       state.readMasterClock(tick.brokerNowMs, readAtMs);
       if (state.targets === null) return;
@@ -187,7 +191,7 @@ export class FollowerActor {
       const copy = state.copy(masterTicket);
       // Invariant 3: before the plan, the plan decides.
       if (copy.pair === null && opensTrade(tick.body) && this.#isTrading(state)) {
-        if (this.#isFormerOwners(state, masterTicket)) this.#reconciler.look("tick from before", 0);
+        if (this.#isUnsettled(clock.monotonicMs()) && this.#isOlderThanUs(state, state.target(masterTicket))) this.#reconciler.look("tick from before", 0);
         else copy.opening = "fresh";
       }
       copy.pause?.cancel();
@@ -196,11 +200,25 @@ export class FollowerActor {
     });
   }
 
-  /** Whether a former owner may have sent the copy of this trade, and it may not have been executed yet. */
-  #isFormerOwners(state: LinkCopies, masterTicket: Ticket): boolean {
-    const { clock, sinceMs, settledAtMs } = this.#options;
+  /** A trade that is gone, whose copy a former owner may have sent: neither the last snapshot nor its rows can prove yet that there is none. */
+  #mayStand(state: LinkCopies, trade: LiveTarget): boolean {
+    const isUnsettled = this.#isUnsettled(this.#shownAtMs);
+    if ((!isUnsettled && this.#takeover.barrier === "open") || !this.#isOlderThanUs(state, trade)) return false;
+    // Whoever passes the barrier looks by itself.
+    if (isUnsettled) this.#reconciler.look("settle", Math.max(0, this.#options.settledAtMs - this.#options.clock.monotonicMs()));
+    return true;
+  }
+
+  /** Whether at this monotonic time an order of a former owner could still be executed. */
+  #isUnsettled(atMs: number): boolean {
+    return atMs < this.#options.settledAtMs;
+  }
+
+  /** Whether the master may have opened it before us, as far as clocks can tell: a former owner may have sent its copy. */
+  #isOlderThanUs(state: LinkCopies, target: Target): boolean {
+    const { clock, sinceMs } = this.#options;
     const monotonicMs = clock.monotonicMs();
-    return monotonicMs < settledAtMs && isOlderThanUs(state.ageMs(state.target(masterTicket), monotonicMs), { monotonicMs, sinceMs });
+    return state.masterNowMs(monotonicMs) === null || isOlderThanUs(state.ageMs(target, monotonicMs), { monotonicMs, sinceMs });
   }
 
   /** The barrier has passed: rows tell of trades that we knew nothing of. */
@@ -274,6 +292,7 @@ export class FollowerActor {
 
   #onSnapshot(message: SnapshotMessage): void {
     if (!this.#connected) return;
+    if (message.snapshot?.synced === true) this.#shownAtMs = message.askedAtMs;
     for (const state of this.#links.all) {
       if (state.targets === null) continue;
       const actions = this.#reconciler.plan(state, message, (target) => marketOf(this.#options.session, state.link, target));

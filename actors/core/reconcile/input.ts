@@ -37,7 +37,7 @@ export interface PlanInput {
   readonly sinceMs: number;
   /** `waiting`: what the former owners said may not be among the pairs yet, so an order that no pair explains may be explained by one of those. */
   readonly barrier: "open" | "waiting";
-  /** The first look of this ownership: copies that have ended and that no row knows are recorded. */
+  /** Every look of this ownership up to the first from after the settle time: copies that have ended and that no row knows are recorded. */
   readonly isFirstLook: boolean;
   /** Monotonic, like `settlesAtMs`. */
   readonly monotonicMs: number;

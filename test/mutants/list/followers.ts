@@ -2,6 +2,8 @@
 
 import { inFile } from "../mutant.ts";
 
+const GONE = "test/actors/shell/goneBeforeSettle.test.ts";
+const LATE_ORDERS = "test/actors/shell/lateOrders.test.ts";
 const LIFTS = "test/actors/shell/lifts.test.ts";
 const LOOSE_ORDERS = "test/actors/shell/looseOrders.test.ts";
 const OWNERSHIP = "test/actors/shell/ownership.test.ts";
@@ -11,6 +13,18 @@ export const followerMutants = [
   ...inFile("actors/shell/orderDesk.ts", [
     { name: "the order desk does not ask the gate", find: "    if (verdict !== \"open\") return this.#onDropped(state, copy, order, `gate: ${verdict}`);\n", replace: "    void verdict;\n", test: LIFTS, case: "the wall clock steps and a close is dropped at the gate: after the lift it is closed, at the new epoch, on the session that is there" },
     { name: "orders that belong to no row do not ask the gate", find: "    if (verdict !== \"open\") return this.#dropped({ order: order.kind, loose: true, ticket: order.ticket, why: `gate: ${verdict}` });\n", replace: "    void verdict;\n", test: LOOSE_ORDERS, case: "what belongs to no trade is not ended by a node that cannot prove its lease: it is dropped before it is handed over, and ended after the lift" },
+  ]),
+  ...inFile("actors/shell/decisions.ts", [
+    { name: "a trade that is gone is a skip although a former owner's order for it may still be executed", find: " && this.#options.mayStand(state, copy.lastTarget)) return; // 4", replace: " && this.#options.keepsEnded === null) return;", test: GONE, case: "a former owner's open that is executed after the master's close is found by its tag, and closed" },
+  ]),
+  ...inFile("actors/shell/followerActor.ts", [
+    { name: "a trade that is gone is a skip before a look from after the settle time", find: "const isUnsettled = this.#isUnsettled(this.#shownAtMs);", replace: "const isUnsettled = this.#isUnsettled(this.#options.clock.monotonicMs() + 1e9);", test: GONE, case: "one that is never executed is a skip once it is settled, and not before" },
+    { name: "a trade that is gone is a skip while the barrier waits", find: "(!isUnsettled && this.#takeover.barrier === \"open\")", replace: "!isUnsettled", test: GONE, case: "while the barrier waits nothing is concluded either, although nothing has to settle; then the former owner's row tells which copy it was" },
+    { name: "what is executed after its trade was decided is not looked at", find: "      if (isEnded) break;\n", replace: "", test: LATE_ORDERS, case: "a copy that is executed after its trade was skipped is adopted at once, and closed with its master's" },
+    { name: "an order under our tag of which nothing is known is not looked at", find: "(isEnded || this.#links.all.some((state) => state.carriesTag(order)))", replace: "isEnded", test: LATE_ORDERS, case: "a pending order under our tag of which nothing is known is cancelled at once when its master's is gone" },
+  ]),
+  ...inFile("actors/shell/reconciler.ts", [
+    { name: "what ended before it settled is told of at the first look only", find: "if (askedAtMs >= settledAtMs) this.#looked", replace: "this.#looked", test: GONE, case: "one that was stopped out before anybody looked is recorded with the broker's reason" },
   ]),
   ...inFile("actors/shell/ownership.ts", [
     { name: "an ownership falls back to a lower epoch", find: "    if (epoch <= this.#permit.epoch) return false;\n", replace: "", test: OWNERSHIP, case: "an ownership goes on at a higher epoch, and never falls back: permit and journal say the same" },
