@@ -37,13 +37,13 @@ export interface Fingerprint {
   readonly tolerancePoints: number;
 }
 
-/** @param fingerprints of trades whose copy may have lost its tag; consulted only for those that have no copy otherwise */
-export function bind(copies: readonly OwnCopy[], pairs: Iterable<Pair>, fingerprints: readonly Fingerprint[]): Binding {
+/** @param passes fingerprints of trades whose copy may have lost its tag, in the order of their strength; consulted only for those that have no copy otherwise */
+export function bind(copies: readonly OwnCopy[], pairs: Iterable<Pair>, passes: readonly (readonly Fingerprint[])[]): Binding {
   const free = new Set(copies);
   const copyOf = new Map<Ticket, OwnCopy>();
   bindByTicket(pairs, free, copyOf);
   const extras = bindByTag(free, copyOf);
-  bindByFingerprint(fingerprints, free, copyOf);
+  for (const fingerprints of passes) bindByFingerprint(fingerprints, free, copyOf);
   return { copyOf, extras, unexplained: [...free].filter((copy) => copy.standing !== null && copy.tag === null) };
 }
 

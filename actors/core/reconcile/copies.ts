@@ -134,14 +134,16 @@ function copyOf(tickets: readonly Ticket[], orders: ReadonlyMap<Ticket, TicketOr
   const standingVolume = standing?.kind === "position" ? standing.position.volume : (standing?.pending.volume ?? 0);
   const removedVolume = ended !== null && "pending" in ended ? ended.pending.volume : 0;
   const from = chainFrom(entries[0]?.position?.comment ?? "");
+  const isCut = from !== null && !orders.has(from);
   const now = standing?.kind === "position" ? standing.position.ticket : null;
   return {
-    tickets: now === null || tickets.includes(now) ? tickets : [...tickets, now],
+    // What a rest names is its ticket before, also where the history does not show it: a pair may know it.
+    tickets: [...(isCut ? [from] : []), ...tickets, ...(now === null || tickets.includes(now) ? [] : [now])],
     standing,
     ended,
     initialVolume: (closedVolume + standingVolume + removedVolume) as VolumeUnits,
     openedMs: Math.min(...entries.flatMap(openTimes)) as BrokerMs,
-    isCut: from !== null && !orders.has(from),
+    isCut,
     tag: entries.flatMap(comments).map(masterTicketOfComment).find((tag) => tag !== null) ?? null,
   };
 }

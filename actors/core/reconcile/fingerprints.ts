@@ -4,6 +4,8 @@
 // 1. A trade whose copy is not known is matched by what we would have sent for it: symbol, side,
 //    volume, a price within the slippage, and an open time that follows the master's. Ages are
 //    compared, since the two brokers' clocks are not.
+// 2. Most copies are opened within seconds of their master's: what fits so is bound first, which tells alike trades
+//    apart. Not while the barrier waits: a row that is still to come knows better.
 
 import { rescalePoints, type BrokerMs } from "../../../protocol/units.ts";
 import { copyVolume } from "../sizing.ts";
@@ -14,17 +16,30 @@ import type { PlanInput } from "./input.ts";
 
 /** Brokers count whole seconds, and two clocks are read. */
 const CLOCK_SLACK_MS = 2_000;
+/** A copy that was sent at once is open by then. */
+const AT_ONCE_MS = 3_000;
 
-export function fingerprintsOf(input: PlanInput): Fingerprint[] {
-  return [...(input.targets ?? [])].flatMap(([masterTicket, target]) => {
+type Grounds = Pick<PlanInput, "link" | "targets" | "snapshot" | "pairs" | "market" | "masterNowMs" | "barrier" | "limits">;
+
+/** The prints of each pass, the stricter ones first (2). */
+export function fingerprintsOf(input: Grounds): Fingerprint[][] {
+  const prints = [...(input.targets ?? [])].flatMap(([masterTicket, target]) => {
     const pair = input.pairs.get(masterTicket)?.pair;
     // A pair that knows its ticket is found by it, an ended one is not looked for.
     const isLookedFor = pair === undefined || (pair.status === "Sending" && pair.followerTicket === null);
     return isLookedFor ? fingerprintOf(input, target, pair ?? null) : [];
   });
+  return input.barrier === "waiting" ? [prints] : [prints.map(openedAtOnce), prints];
 }
 
-function fingerprintOf(input: PlanInput, target: Target, pair: Pair | null): Fingerprint[] {
+/** As it would be sent with the opening tick: sized by all that the master had. */
+const openedAtOnce = (print: Fingerprint): Fingerprint => ({
+  ...print,
+  initialVolumes: print.initialVolumes.slice(0, 1),
+  openedToMs: Math.min(print.openedToMs, print.openedFromMs + 2 * CLOCK_SLACK_MS + AT_ONCE_MS) as BrokerMs,
+});
+
+function fingerprintOf(input: Grounds, target: Target, pair: Pair | null): Fingerprint[] {
   const { masterNowMs, snapshot, link, limits } = input;
   const { symbol, spec } = input.market(target);
   if (target.kind !== "position" || masterNowMs === null || spec === null) return [];

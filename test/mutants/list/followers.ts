@@ -2,10 +2,12 @@
 
 import { inFile } from "../mutant.ts";
 
+const BIND = "test/actors/core/bind.test.ts";
 const GONE = "test/actors/shell/goneBeforeSettle.test.ts";
 const LATE_ORDERS = "test/actors/shell/lateOrders.test.ts";
 const LIFTS = "test/actors/shell/lifts.test.ts";
 const LOOSE_ORDERS = "test/actors/shell/looseOrders.test.ts";
+const LOST_TAGS = "test/actors/shell/lostTags.test.ts";
 const OWNERSHIP = "test/actors/shell/ownership.test.ts";
 const PLAN = "test/actors/core/plan.test.ts";
 
@@ -36,6 +38,13 @@ export const followerMutants = [
     { name: "what was there before us is opened before a former owner's orders have settled", find: "const waits = input.monotonicMs < input.settledAtMs && wasBeforeUs(input, target);", replace: "const waits = input.monotonicMs < -Infinity && wasBeforeUs(input, target);", test: PLAN, case: "opens nothing late that the master opened before it, until what was sent before has settled" },
     { name: "everything waits until a former owner's orders have settled", find: "const waits = input.monotonicMs < input.settledAtMs && wasBeforeUs(input, target);", replace: "const waits = input.monotonicMs < input.settledAtMs;", test: PLAN, case: "opens at once what the master opened after it, as far as clocks can tell" },
     { name: "what was there before us is never opened", find: "const waits = input.monotonicMs < input.settledAtMs && wasBeforeUs(input, target);", replace: "const waits = wasBeforeUs(input, target);", test: PLAN, case: "it is opened for as long as the link allows, by the master broker's clock" },
+  ]),
+  ...inFile("actors/core/reconcile/fingerprints.ts", [
+    { name: "what fits at once is no better than what fits at all", find: "[prints.map(openedAtOnce), prints]", replace: "[prints]", test: LOST_TAGS, case: "copies of mt4 trades that are alike, and were part-closed before any row was written, are each its own trade's" },
+    { name: "what fits at once is bound before rows are there that know better", find: "input.barrier === \"waiting\" ? [prints] : ", replace: "", test: BIND, case: "while the barrier waits there is one pass only: a row that is still to come knows better than what fits at once" },
+  ]),
+  ...inFile("actors/core/reconcile/copies.ts", [
+    { name: "a rest whose beginning the history does not show is not found by the ticket that it names", find: "[...(isCut ? [from] : []), ...tickets,", replace: "[...tickets,", test: BIND, case: "is the copy of the pair that knows the ticket it names" },
   ]),
   ...inFile("actors/core/reconcile/plan.ts", [
     { name: "what nobody explains is ended before the barrier", find: "if (copies.length === 0 || barrier === \"waiting\") return []; // 4", replace: "if (copies.length === 0) return [];", test: PLAN, case: "nothing is ended as unexplained: the pair that explains it may not be known yet" },
