@@ -6,7 +6,9 @@
 //    one before is written.
 // 3. What comes after a quiet time is written at once. After a small batch the partition's next one is not
 //    asked for until `batchMs` are over: meanwhile the log gathers it.
-// 4. An event of a newer release is never committed past: its partition waits, the others go on.
+// 4. A writer that stops gives its partitions up, also while the database keeps it waiting: what comes of its last statement
+//    then is a stale writer's, which the rows' fence and versions are for.
+// 5. An event of a newer release is never committed past: its partition waits, the others go on.
 
 import { decodeOwnerEvent } from "../../protocol/codec.ts";
 import type { OwnerEvent } from "../../protocol/accountState.ts";
@@ -41,6 +43,8 @@ export interface WaitingRows extends RowsWaiting {
 }
 
 const DRAIN_LOOK_MS = 50;
+/** Of a statement that is under way when the writer stops. Far below a lease's margin: whoever has the partition next must not wait for ours. */
+const LAST_STATEMENT_MS = 1_000;
 
 export class WriterActor {
   readonly #options: WriterOptions;
@@ -50,6 +54,8 @@ export class WriterActor {
   readonly #blocked = new Set<number>();
   /** What ends the pauses between batches, and the wait of blocked partitions. */
   readonly #wake = new Set<() => void>();
+  /** What ends the wait for a statement (4). */
+  readonly #abandon = new Set<() => void>();
   #subscription: Subscription | null = null;
   #stopped = false;
 
@@ -110,12 +116,16 @@ export class WriterActor {
     }
   }
 
-  /** Ends the retries of a database that does not answer; what is not written is read again by the next owner of the partition. */
+  /** Resolves when it has left the group. What is not written is read again by the next owner of the partition (4). */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const writer of this.#writers.values()) writer.stop();
     for (const wake of this.#wake) wake();
+    const limit = this.#options.clock.after(LAST_STATEMENT_MS, () => {
+      for (const abandon of this.#abandon) abandon();
+    });
     await this.#subscription?.stop();
+    limit.cancel();
     this.#offsets.stop();
   }
 
@@ -131,7 +141,7 @@ export class WriterActor {
       if (unknown !== null) break;
       if (event !== null && event !== "unknown") events.push(event);
     }
-    if (!(await this.#writerOf(partition).write(events))) return;
+    if (!(await this.#unlessAbandoned(this.#writerOf(partition).write(events)))) return;
     await this.#offsets.reached({ topic, partition, offset: unknown?.offset ?? next }); // 1
     if (unknown !== null) return this.#block(unknown);
     if (events.length < batchRows && next >= end) await this.#wait(startedMs + batchMs - clock.monotonicMs()); // 3
@@ -143,7 +153,7 @@ export class WriterActor {
     try {
       return decodeOwnerEvent(record.value);
     } catch (error) {
-      if (isLockstepError(error, "unknown_schema")) return "unknown"; // 4
+      if (isLockstepError(error, "unknown_schema")) return "unknown"; // 5
       this.#options.logger.error({ ...placeOf(record), error: messageOf(error) }, "event cannot be read");
       this.#options.metrics.count("rows_rejected");
       return null;
@@ -159,7 +169,16 @@ export class WriterActor {
     return writer;
   }
 
-  /** Invariant 4. Resolves when the writer is stopped. */
+  /** What it comes to, or false when a stop has waited long enough for it (4). */
+  #unlessAbandoned(work: Promise<boolean>): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const abandon = (): void => resolve(false);
+      this.#abandon.add(abandon);
+      void work.then(resolve, reject).finally(() => this.#abandon.delete(abandon));
+    });
+  }
+
+  /** Invariant 5. Resolves when the writer is stopped. */
   async #block(record: LogRecord): Promise<void> {
     this.#options.logger.error(placeOf(record), "an event of a newer release: this partition waits for a node that can read it");
     this.#blocked.add(record.partition);

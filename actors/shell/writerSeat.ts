@@ -61,7 +61,7 @@ export class WriterSeat {
     await this.#writer?.drain(limitMs);
   }
 
-  /** Resolves when nothing of it writes any more, also when it was about to leave. */
+  /** Resolves when it has left the group, also when it was about to. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();

@@ -115,6 +115,22 @@ test("faults 84 and 86: a database that swallows everything: the driver gives up
   await patiently("the old backends are gone", async () => (await pids()).every((pid) => !before.includes(pid)));
 });
 
+test("a writer that leaves while its statement is swallowed is waited for by nobody: the next one writes what it read", async (t) => {
+  const g = await ground(t);
+  const { proxy, writer } = await g.start({ statementTimeoutMs: 60_000 });
+  await g.say(trades(1, 3));
+  await g.caughtUp();
+  proxy.swallow();
+  await g.say(trades(4, 6));
+  await patiently("a statement is under way", () => writer.waiting !== null);
+  await writer.stop();
+  assert.equal(writer.waiting?.why, null, "it is under way still");
+  await g.start();
+  await g.caughtUp();
+  assert.deepEqual([await countOf(g), await g.rejected()], [6, []]);
+  proxy.cut();
+});
+
 test("a statement that the server gives up for a lock costs no row", async (t) => {
   const g = await ground(t);
   const { metrics } = await g.start({ statementTimeoutMs: 200 });

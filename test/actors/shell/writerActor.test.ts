@@ -174,3 +174,43 @@ test("a drain waits for what the log has, and not for a database that takes noth
   await elapsed(run.clock, writer.drain(10_000));
   assert.ok(run.clock.monotonicMs() - startMs < 1_000);
 });
+
+test("a writer that stops gives its partition up while the database swallows its statement: the next one writes what it read", async () => {
+  const run = await writing();
+  const write = run.store.write.bind(run.store);
+  let swallowed = 0;
+  let answer = (): void => undefined;
+  run.store.write = (events) => {
+    swallowed += 1;
+    return new Promise((resolve) => (answer = () => resolve(write(events))));
+  };
+  const writer = await run.start();
+  run.events(...range(1, 5));
+  await run.clock.advance(60_000);
+  const startMs = run.clock.monotonicMs();
+  await elapsed(run.clock, writer.stop());
+  assert.ok(run.clock.monotonicMs() - startMs <= 1_000, "although its statement is under way");
+  assert.deepEqual([swallowed, await run.committed()], [1, 0]);
+
+  run.store.write = write;
+  await run.start();
+  await run.clock.advance(1_000);
+  assert.deepEqual([run.store.rows.size, await run.committed()], [5, 5]);
+  answer();
+  await run.clock.advance(1_000);
+  assert.deepEqual([await run.committed(), run.crashes], [5, []], "what comes late commits nothing");
+});
+
+test("a writer that stops waits for a statement that ends soon", async () => {
+  const run = await writing();
+  const write = run.store.write.bind(run.store);
+  run.store.write = async (events) => {
+    await new Promise<void>((resolve) => void run.clock.after(600, resolve));
+    return write(events);
+  };
+  const writer = await run.start();
+  run.events(1);
+  await run.clock.advance(100);
+  await elapsed(run.clock, writer.stop());
+  assert.deepEqual([run.store.rows.size, await run.committed()], [1, 1]);
+});
