@@ -5,7 +5,8 @@
 // 2. Bounded: it ends at what was there when it began, with more entries than it may keep, or when the log is
 //    silent.
 // 3. A record of a newer release, or of nobody's, is counted and passed over: the rest is still worth reading.
-// 4. Who holds the follower and whom it copies is read from what was told of it: the database may be what is
+// 4. A record whose answer was lost was sent again, and is there twice: what is the same to the byte is one.
+// 5. Who holds the follower and whom it copies is read from what was told of it: the database may be what is
 //    down. What a master is is told by every node that reads it; only the follower's own nodes matter.
 
 import { decode, REPLAY } from "../../protocol/codec.ts";
@@ -60,7 +61,7 @@ export async function readReplay(window: ReplayWindow): Promise<ReplayFound> {
   const isOthers = ({ account, node, event }: TimelineEntry): boolean => {
     const isHolders = node !== null && nodes.includes(node);
     if (account === null) return isHolders;
-    return masters.includes(account) && (!READERS_EVENTS.has(event) || isHolders); // 4
+    return masters.includes(account) && (!READERS_EVENTS.has(event) || isHolders); // 5
   };
   const others = await new Reading(window, "others", isOthers).read([...nodes, ...masters]);
   return {
@@ -80,6 +81,8 @@ class Reading {
   readonly unknownVersions = new Set<string>();
   readonly unreadable = new Set<string>();
   cut = false;
+  /** What is kept, as it was written (4). */
+  readonly #kept = new Set<string>();
   readonly #window: ReplayWindow;
   readonly #name: string;
   readonly #isWanted: (entry: TimelineEntry) => boolean;
@@ -155,8 +158,11 @@ class Reading {
     const { fromMs, toMs, maxEntries = MAX_ENTRIES } = this.#window;
     const entry = this.#decode(record);
     if (entry === null || entry.atMs < fromMs || entry.atMs > toMs || !this.#isWanted(entry)) return;
-    if (this.entries.length >= maxEntries) this.cut = true;
-    else this.entries.push(entry);
+    const written = Buffer.from(record.value ?? []).toString("latin1");
+    if (this.#kept.has(written)) return;
+    if (this.entries.length >= maxEntries) return void (this.cut = true);
+    this.#kept.add(written);
+    this.entries.push(entry);
   }
 
   #decode(record: LogRecord): TimelineEntry | null {

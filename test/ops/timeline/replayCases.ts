@@ -101,6 +101,14 @@ export function replayCases(name: string, create: (t: TestContext) => Promise<Re
       assert.deepEqual([found.nodes, found.masters], [["n1", "n3"], ["m1"]]);
     });
 
+    test("what was sent again, since its answer was lost, is one", async (t) => {
+      const run = await telling(t, await create(t));
+      for (let sent = 0; sent < 2; sent++) for (const n of [1, 2]) run.told(n, "n1", "f1", "order", { n });
+      run.told(2, "n2", "f1", "order", { n: 2 });
+      const found = await run.read({ maxEntries: 3 });
+      assert.deepEqual([shown(found), found.cut], [["n1 f1 order 1", "n1 f1 order 2", "n2 f1 order 2"], false]);
+    });
+
     test("only of the time that was asked for, its borders included", async (t) => {
       const run = await telling(t, await create(t));
       for (const ms of [0, 1_000, 2_000, 3_000, 4_000]) run.told(ms, "n1", "f1", "order", { ms });
