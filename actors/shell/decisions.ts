@@ -5,7 +5,7 @@
 // 2. An order whose outcome is unknown bars every other of its trade until reconcile or time has settled it.
 // 3. What a tick came to is told after its order was handed over, never before.
 // 4. Of a trade that the master has ended, and whose copy a former owner may have sent, nothing is concluded before a look
-//    from after the settle time has found no copy: until then it is remembered that the trade is gone.
+//    from after the settle time has found no copy: until then, or until the account is given back, it is remembered that the trade is gone.
 
 import type { PairStatus } from "../../protocol/pairs.ts";
 import { wallNow } from "../../protocol/ports/clock.ts";
@@ -31,7 +31,7 @@ export interface DecisionsOptions extends Pick<FollowerOptions, "account" | "own
   /** A former owner may have sent the copy of this trade, and it may not have been seen yet (4). */
   readonly mayStand: (state: LinkCopies, trade: LiveTarget) => boolean;
   /** What has ended is still wanted. */
-  readonly keepsEnded: () => boolean;
+  readonly keepsEnded: (state: LinkCopies) => boolean;
 }
 
 /** The tick that is decided on, and when it was read: monotonic and wall clock. */
@@ -93,6 +93,12 @@ export class Decisions {
     }
   }
 
+  /** Of what is remembered as gone: nothing more will be found out here (4). */
+  concludeGone(state: LinkCopies): void {
+    if (state.targets === null) return;
+    for (const copy of state.copies.values()) if (copy.pair === null && state.target(copy.masterTicket).kind === "gone") this.#neverCopied(state, copy);
+  }
+
   #carry(state: LinkCopies, copy: Copy, decision: Decision, read: Read | null, target: Target): void {
     const { clock, ledger, desk, tellAnswer } = this.#options;
     switch (decision.kind) {
@@ -143,7 +149,7 @@ export class Decisions {
   }
 
   #forgetIfOver(state: LinkCopies, copy: Copy): void {
-    if (!this.#options.keepsEnded()) state.forgetIfOver(copy);
+    if (!this.#options.keepsEnded(state)) state.forgetIfOver(copy);
   }
 
   /** Invariant 3: one tick, and what the decision rested on. */

@@ -46,8 +46,6 @@ export class FollowerActor {
   readonly #takeover: Takeover;
   #connected = false;
   #stopping = false;
-  /** Monotonic: when the last snapshot was asked for. */
-  #shownAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions) {
     const { account, ownership, clock, limits, session } = options;
@@ -65,7 +63,7 @@ export class FollowerActor {
       isTrading: (state) => this.#isTrading(state),
       mayStand: (state, trade) => this.#mayStand(state, trade),
       // A snapshot that is awaited may show it standing, a row that is awaited may not know its end, and a first look would tell of it again.
-      keepsEnded: () => this.#reconciler.asking || !this.#takeover.passed || this.#isUnsettled(this.#shownAtMs),
+      keepsEnded: (state) => this.#reconciler.asking || !this.#takeover.passed || this.#isUnsettled(state.shownAtMs),
     });
     this.#links = new LinkStates(options.links);
     this.manual = new ManualClose({ ...options, links: this.#links, desk: this.#desk, mailbox: this.#mailbox, isConnected: () => this.#connected });
@@ -111,6 +109,8 @@ export class FollowerActor {
     this.#reconciler.stop();
     this.#links.cancelTimers();
     if (drain) await this.#desk.drain();
+    // Nobody after us hears of them; should a copy stand after all, its next owner's word takes the place of ours.
+    if (drain && this.#takeover.passed) for (const state of this.#links.all) this.#decisions.concludeGone(state);
     this.#mailbox.stop();
     this.manual.stop();
     const { unsettledUntilMs } = this.#desk;
@@ -202,7 +202,7 @@ export class FollowerActor {
 
   /** A trade that is gone, whose copy a former owner may have sent: neither the last snapshot nor its rows can prove yet that there is none. */
   #mayStand(state: LinkCopies, trade: LiveTarget): boolean {
-    const isUnsettled = this.#isUnsettled(this.#shownAtMs);
+    const isUnsettled = this.#isUnsettled(state.shownAtMs);
     if ((!isUnsettled && this.#takeover.barrier === "open") || !this.#isOlderThanUs(state, trade)) return false;
     // Whoever passes the barrier looks by itself.
     if (isUnsettled) this.#reconciler.look("settle", Math.max(0, this.#options.settledAtMs - this.#options.clock.monotonicMs()));
@@ -292,12 +292,12 @@ export class FollowerActor {
 
   #onSnapshot(message: SnapshotMessage): void {
     if (!this.#connected) return;
-    if (message.snapshot?.synced === true) this.#shownAtMs = message.askedAtMs;
     for (const state of this.#links.all) {
       if (state.targets === null) continue;
       const actions = this.#reconciler.plan(state, message, (target) => marketOf(this.#options.session, state.link, target));
       if (actions === null) continue;
       state.planned = true;
+      state.shownAtMs = message.askedAtMs;
       for (const action of actions) this.#decisions.carryOut(state, action);
       this.#ledger.publishAgain(state.copies.values());
       // What came in since the snapshot was asked for.

@@ -55,6 +55,8 @@ export class LinkCopies {
   targets: Map<Ticket, LiveTarget> | null = null;
   /** A plan was carried out since the last connect and the last book: new ticks may be traded. */
   planned = false;
+  /** Monotonic: when the snapshot was asked for that the last plan was made on. */
+  shownAtMs = Number.NEGATIVE_INFINITY;
   #masterOffsetMs: number | null = null;
   #version: MasterVersion | null = null;
   /** Monotonic. */

@@ -242,7 +242,11 @@ export class Node {
       metrics,
       onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
       onLost: (account) => void this.supervisor.lose(account, false),
-      onHandBack: (account) => this.supervisor.lose(account),
+      onHandBack: async (account) => {
+        const unsettledMs = await this.supervisor.lose(account);
+        await events.flush();
+        return unsettledMs;
+      },
       onFatal: onCrash,
       onTrip: () => undefined,
       onLeaseEnd: () => undefined,

@@ -5,7 +5,8 @@
 //    volume, a price within the slippage, and an open time that follows the master's. Ages are
 //    compared, since the two brokers' clocks are not.
 // 2. Most copies are opened within seconds of their master's: what fits so is bound first, which tells alike trades
-//    apart. Not while the barrier waits: a row that is still to come knows better.
+//    apart. Not while the barrier waits: a row that is still to come knows better. Nor by a snapshot that took its time: by so much
+//    the clocks are read apart.
 
 import { rescalePoints, type BrokerMs } from "../../../protocol/units.ts";
 import { copyVolume } from "../sizing.ts";
@@ -19,7 +20,7 @@ const CLOCK_SLACK_MS = 2_000;
 /** A copy that was sent at once is open by then. */
 const AT_ONCE_MS = 3_000;
 
-type Grounds = Pick<PlanInput, "link" | "targets" | "snapshot" | "pairs" | "market" | "masterNowMs" | "barrier" | "limits">;
+type Grounds = Pick<PlanInput, "link" | "targets" | "snapshot" | "snapshotAgeMs" | "pairs" | "market" | "masterNowMs" | "barrier" | "limits">;
 
 /** The prints of each pass, the stricter ones first (2). */
 export function fingerprintsOf(input: Grounds): Fingerprint[][] {
@@ -29,7 +30,7 @@ export function fingerprintsOf(input: Grounds): Fingerprint[][] {
     const isLookedFor = pair === undefined || (pair.status === "Sending" && pair.followerTicket === null);
     return isLookedFor ? fingerprintOf(input, target, pair ?? null) : [];
   });
-  return input.barrier === "waiting" ? [prints] : [prints.map(openedAtOnce), prints];
+  return input.barrier === "waiting" || input.snapshotAgeMs > CLOCK_SLACK_MS ? [prints] : [prints.map(openedAtOnce), prints];
 }
 
 /** As it would be sent with the opening tick: sized by all that the master had. */

@@ -39,10 +39,10 @@ describe("copies that are alike and have no tag", () => {
   test("and fit nothing at once are told apart by nothing", () => assert.deepEqual(bound([nameless(50, 30_000)], [], passes([1, 0], [2, 10_000])), { of: [], nobodys: [50] }));
 });
 
-test("while the barrier waits there is one pass only: a row that is still to come knows better than what fits at once", () => {
-  const input = { link: link(), targets: new Map([[ticket(1), { kind: "position" as const, position: masterPosition() }]]), snapshot: snapshot(), pairs: new Map(), market: () => market(), masterNowMs: brokerMs(0), limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 } };
-  const windows = (barrier: "open" | "waiting"): number[][] => fingerprintsOf({ ...input, barrier }).map((prints) => prints.map(({ openedFromMs, openedToMs }) => openedToMs - openedFromMs));
+test("there is one pass only while the barrier waits, since a row that is still to come knows better than what fits at once, and by an old snapshot", () => {
+  const input = { link: link(), targets: new Map([[ticket(1), { kind: "position" as const, position: masterPosition() }]]), snapshot: snapshot(), snapshotAgeMs: 0, pairs: new Map(), market: () => market(), masterNowMs: brokerMs(0), limits: { staleAfterMs: 15_000, settleMs: 30_000, maxOrders: 200 } };
+  const windows = (barrier: "open" | "waiting", snapshotAgeMs = 2_000): number[][] => fingerprintsOf({ ...input, barrier, snapshotAgeMs }).map((prints) => prints.map(({ openedFromMs, openedToMs }) => openedToMs - openedFromMs));
   const [[atOnce] = [], [late] = []] = windows("open");
   assert.ok(atOnce !== undefined && late !== undefined && atOnce < late);
-  assert.deepEqual(windows("waiting"), [[late]]);
+  assert.deepEqual([windows("waiting"), windows("open", 2_001)], [[[late]], [[late]]]);
 });

@@ -112,3 +112,25 @@ scenario("while the barrier waits nothing is concluded either, although nothing 
   assert.ok(!reasons(node, trade).includes("gone_before_copy"));
   assert.deepEqual([(await scene.row(trade))?.reason, scene.asked("close").map(({ order }) => order.ticket)], ["master_closed", [copy.ticket]]);
 });
+
+scenario("an owner that gives the account back before that says so with it, since nobody after it hears of the trade", { wrapProducer }, async (scene) => {
+  const { node, trade } = await closedMeanwhile(scene, null);
+  await scene.clock.until(() => node.journal.of("barrier").length > 0, SETTLE_MS / 2);
+  await node.stop();
+  const successor = await scene.join("node3");
+  await scene.clock.until(() => successor.journal.of("barrier").length > 0, SETTLE_MS);
+  await scene.rest();
+  const row = await scene.row(trade);
+  assert.deepEqual([row?.status, row?.reason, scene.follower.asked.length], ["Skipped", "gone_before_copy", 0]);
+});
+
+scenario("and what is executed after that is found by its tag all the same, and closed", { wrapProducer }, async (scene) => {
+  const { node } = await closedMeanwhile(scene, EXECUTED_AFTER_MS);
+  await scene.clock.until(() => node.journal.of("barrier").length > 0, EXECUTED_AFTER_MS);
+  await node.stop();
+  await scene.join("node3");
+  await scene.clock.until(() => scene.follower.positions.size === 1, EXECUTED_AFTER_MS);
+  await scene.clock.until(() => scene.follower.positions.size === 0, SETTLE_MS);
+  await scene.rest();
+  assert.deepEqual(scene.follower.asked.map(({ order }) => order.kind), ["open", "close"]);
+});
