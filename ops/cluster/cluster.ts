@@ -105,7 +105,7 @@ class Cluster {
     const look = (): Promise<Look> => lookAt({ ...ground, overview: ground.storage.overview, token, clock }, fleet.runs);
     for (let number = 1; number <= plan.nodes; number++) fleet.start(`n${number}`);
     await this.#up(ground, fleet, look, 0);
-    // Only now: nodes that are there together take their shares at once, and nothing has to move.
+    // Only now: nodes that are there together take their shares at once, and hardly anything has to move.
     const accounts = troupes.flatMap(({ cast }, index) => accountsOf(cast, `127.0.0.1:${ports[index] ?? 0}`, PASSWORD_REFERENCE));
     await ground.storage.directory.put(accounts, troupes.flatMap(({ cast }) => cast.followers.map(({ link }) => link)));
     await this.#up(ground, fleet, look, accounts.length);

@@ -121,7 +121,7 @@ class DrillRun {
     for (const name of names) await scene.start(name);
     await this.#up(scene, drill.accountsFirst ? scene.accounts : 0);
     if (drill.accountsFirst) return;
-    // Only now: nodes that are there together take their shares at once, and nothing has to move.
+    // Only now: nodes that are there together take their shares at once, and hardly anything has to move.
     await scene.putAccounts();
     await this.#up(scene, scene.accounts);
   }

@@ -121,7 +121,7 @@ export const DRILLS = {
   }),
   starved: drill("a node gets next to no processor, for longer and longer, until its lease is over", {
     burst: true,
-    rounds: [round("starve", "one", { heal: { leaseAndMs: 0 }, expects: NOTHING })],
+    rounds: [round("starve", "one", { heal: { leaseAndMs: 0 }, expects: { ...NOTHING, accounts: "move" } })],
   }),
   "session-cut": drill("all broker servers restart", {
     rounds: [round("restart_brokers", "none", { heal: { afterMs: 3_000 }, expects: STAYS })],

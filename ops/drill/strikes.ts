@@ -86,7 +86,7 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
 }
 
 /** Of the ttl: how long it stands still, ever longer: shorter than a renewal at first, past the deadline and past the lease at last. */
-const STANDSTILLS = [0.05, 0.1, 0.2, 0.4, 0.85, 1.1];
+const STANDSTILLS = [0.05, 0.1, 0.2, 0.4, 0.85, 1.25];
 /** Time to begin something, seldom to end it. */
 const BREATH_MS = 30;
 
