@@ -52,6 +52,26 @@ export function actorCases(test: DeclareCase): void {
     assert.deepEqual(run.open(), [3, 11]);
   });
 
+  test("rows 39, 46: two owners that count alike: of each epoch and seq one tick is told, the former owner's only from before its successor is heard of", async (c) => {
+    for (const goesFirst of [true, false]) {
+      const run = await readingTicks(c);
+      await run.begin([book(1, 4, [trade(1)])]);
+      const late = async (): Promise<void> => {
+        for (let time = 0; time < 2; time += 1) await run.tick(tick(1, 5));
+      };
+      if (goesFirst) await late();
+      await run.book(book(2, 4, [trade(1)]));
+      await c.eventually("the successor is heard of", () => run.reader.foldOf(MASTER)?.epoch === 2);
+      if (!goesFirst) await late();
+      for (const seq of [5, 5, 6]) await run.tick(tick(2, seq));
+      await late();
+      await run.tick(tick(2, 7));
+      await c.eventually("the last tick", () => run.told.includes("tick 7"));
+      assert.deepEqual(run.versions, [...(goesFirst ? ["1/5"] : []), "2/5", "2/6", "2/7"]);
+      await run.reader.stop();
+    }
+  });
+
   test("a zombie's book that compaction kept beside the owner's does not win at a restart", async (c) => {
     const run = await readingTicks(c);
     await run.book(book(5, 7, [trade(5)]));
@@ -110,10 +130,15 @@ const uncounted: Metrics = { count: () => undefined, ownTime: () => undefined, f
 async function readingTicks(c: LogCase) {
   const topics = { ticks: await c.topic({ partitions: 1 }), books: await c.topic({ partitions: 1, cleanup: "compact", retentionMs: null }) };
   const told: string[] = [];
+  /** `2/5`: epoch and seq of each tick that was told. */
+  const versions: string[] = [];
   const reader = new TickReader({
     log: c.log, group: c.groupName(), topics, clock: systemClock, logger: silent, metrics: uncounted, journal: recordingJournal(), bookAheadMs: 2_000,
     handlers: {
-      onTick: ({ seq }) => told.push(`tick ${seq}`),
+      onTick({ epoch, seq }) {
+        told.push(`tick ${seq}`);
+        versions.push(`${epoch}/${seq}`);
+      },
       onBook: (_, fold) => told.push(`book ${fold.seq}`),
       onAlive: () => undefined,
       onUnsynced: () => told.push("unsynced"),
@@ -122,7 +147,7 @@ async function readingTicks(c: LogCase) {
   });
   const write = async (topic: string, key: string, value: Uint8Array | null): Promise<void> => c.append({ topic, partition: 0, key, value });
   const run = {
-    topics, told, reader,
+    topics, told, versions, reader,
     tick: (of: Tick) => write(topics.ticks, MASTER, encode(TICK, of)),
     book: (of: Book) => write(topics.books, `${MASTER}/${of.epoch}`, encode(BOOK, of)),
     raw: (topic: string, value: Uint8Array | null) => write(topic, MASTER, value),

@@ -45,7 +45,7 @@ export function memberCases(test: DeclareCase): void {
     for (let past = 1; past <= round; past++) for (const partition of [0, 1, 2, 3]) assert.ok(all.has(`round-${past}/${partition}`), `round ${past} of partition ${partition} was left out`);
   });
 
-  test("a member that stands still loses its partitions; going on, it commits nothing of theirs and takes part again", async (c) => {
+  test("row 37: a member that stands still loses its partitions; going on, it commits nothing of theirs and takes part again", async (c) => {
     const topic = await c.topic({ partitions: 1 });
     const group = c.groupName();
     const frozen = await c.fixture.member({ group, topic, holds: true });

@@ -55,6 +55,25 @@ export function producerCases(test: DeclareCase): void {
     await producer.close();
   });
 
+  test("row 46: a producer that another process makes for the same partition puts nobody out, whichever was first: who may speak is the epoch's to say", async (c) => {
+    const topic = await c.topic();
+    const other = await c.fixture.another();
+    const said: string[] = [];
+    for (const [first, second] of [[c.log, other], [other, c.log]] as const) {
+      // One attempt each: whoever was put out would not come back by a second one, unseen.
+      const producers = [first, second].map((log) => log.producer({ maxBuffered: 5, delivery: "best_effort" }));
+      for (const producer of [...producers, ...producers]) {
+        const text = `r-${said.length}`;
+        said.push(text);
+        assert.equal(await new Promise((settled) => producer.append({ topic, partition: 0, key: "key", value: bytesOf(text) }, settled)), null);
+      }
+      for (const producer of producers) await producer.close();
+    }
+    const read = await c.read({ group: c.groupName(), topics: [topic], from: "committed" });
+    await c.eventually("all of them", () => read.records.length >= said.length);
+    assert.deepEqual(read.texts(), said);
+  });
+
   test("a full buffer is an answer: the record was not taken, and the next is once there is room", async (c) => {
     const topic = await c.topic();
     const producer = c.log.producer({ maxBuffered: 5, delivery: "critical" });

@@ -27,6 +27,12 @@ const CASES: readonly (readonly [name: string, epochs: number, steps: Steps, row
   ["an older owner's opening that comes late has no place", 2, [[[pairEvent([2, 1], second)], 1, 0], [[pairEvent([1, 1])], 1, 0]], [`${ROW} Superseded 1.1`, `${ROW2} Open 2.1`]],
   ["a newer owner's opening leaves one that ended as it ended", 2, [[[pairEvent([1, 1]), pairEvent([1, 2], closed)], 2, 0], [[pairEvent([2, 1], second)], 1, 0]], [`${ROW} Closed 1.2`, `${ROW2} Open 2.1`]],
   ["an older live row that meets an ended one of a newer owner stays live", 2, [[[pairEvent([2, 1], { ...second, ...closed })], 1, 0], [[pairEvent([1, 1])], 1, 0]], [`${ROW} Open 1.1`, `${ROW2} Closed 2.1`]],
+  ["row 39: of two owners that count alike each version is a row's once, and the later owner's stands", 2,
+    [[[pairEvent([1, 1]), pairEvent([2, 1]), pairEvent([1, 1])], 2, 1], [[pairEvent([2, 1]), pairEvent([1, 2])], 0, 2]], [`${ROW} Open 2.1`]],
+  ["row 46: what a former owner says just before its successor's marker does not keep the successor out", 2, [[[pairEvent([1, 1]), pairEvent([1, 2])], 2, 0], [[adopted(2), pairEvent([2, 1])], 1, 0]], [`${ROW} Open 2.1`]],
+  ["row 46: nor does what it says just after it", 2, [[[adopted(2), pairEvent([1, 1]), pairEvent([1, 2])], 0, 2], [[pairEvent([2, 1])], 1, 0]], [`${ROW} Open 2.1`]],
+  ["row 48: a former owner's completion of what its successor goes on with is not taken for the successor's", 2,
+    [[[pairEvent([1, 1])], 1, 0], [[adopted(2), pairEvent([2, 1])], 1, 0], [[pairEvent([1, 2], closed)], 0, 1]], [`${ROW} Open 2.1`]],
   ["an ended row that meets a newer owner's live one keeps its own end", 2, [[[pairEvent([2, 1], second)], 1, 0], [[pairEvent([1, 1], closed)], 1, 0]], [`${ROW} Closed 1.1`, `${ROW2} Open 2.1`]],
 ];
 

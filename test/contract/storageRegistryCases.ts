@@ -118,7 +118,7 @@ export function registryCases(make: StorageFactory): void {
       assert.deepEqual(summary(await registry.claim(reborn, claiming({ limit: 1 }))), ["master@2"]);
     });
 
-    test("a release frees the account only for its owner at its epoch, and once", async (t) => {
+    test("row 48: a release frees the account only for its owner at its epoch, and once", async (t) => {
       const { registry, directory } = await (await make(t)).open();
       await directory.put([MASTER], []);
       await registry.renew(alice, renewing());

@@ -17,15 +17,15 @@ describe("drills of nodes that end or stand still", { concurrency: 2, skip: with
     assert.ok(round !== undefined && round.lost.oldestMs <= LOST_MS);
   });
 
-  test("freeze: one of its rounds", async (t) => {
+  test("row 37: freeze: one of its rounds", async (t) => {
     assert.equal((await drill(t, "freeze", "--rounds", "1")).length, 1);
   });
 
-  test("busy-loop: its executor and its parent go on meanwhile", async (t) => {
+  test("rows 33, 35: busy-loop: its executor and its parent go on meanwhile", async (t) => {
     await drill(t, "busy-loop");
   });
 
-  test("starved: it is fenced, and comes back", async (t) => {
+  test("row 34: starved: it is fenced, and comes back", async (t) => {
     const [round] = await drill(t, "starved");
     const [struck] = round?.timeline.filter(({ event }) => event === "fault") ?? [];
     const ofStruck = round?.timeline.filter(({ node }) => node === struck?.node).map(({ event }) => event) ?? [];
@@ -46,7 +46,7 @@ describe("drills of nodes that end or stand still", { concurrency: 2, skip: with
     assert.equal(rounds.reduce((sum, { lost }) => sum + lost.events, 0), 0, "who ends in order loses nothing");
   });
 
-  test("race", async (t) => {
+  test("row 40: race", async (t) => {
     const [round] = await drill(t, "race");
     assert.ok(round !== undefined && round.timeline.filter(({ event }) => event === "claimed").length > 10, "accounts were contended for");
   });

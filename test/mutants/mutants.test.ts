@@ -47,7 +47,7 @@ async function copyTiny(folder: string): Promise<void> {
   for (const [name, text] of [["guard.ts", GUARD], ["guard.test.ts", CASES], ["package.json", `{"type":"module"}`]] as const) await writeFile(join(folder, name), text);
 }
 
-test("only a case that fails by what it asserts kills a mutant: one that passes, did not run, crashed or never passed does not, nor does a place that moved", async (t) => {
+test("row 26: only a case that fails by what it asserts kills a mutant: one that passes, did not run, crashed or never passed does not, nor does a place that moved", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "lockstep-mutants-test-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const told: Tried[] = [];

@@ -35,7 +35,7 @@ async function outlasted(t: TestContext) {
   return { cell, registry, url, ends: lease?.["ends"], isOver };
 }
 
-test("a renewal that waited for its row for longer than its lease lasted says that there was none", async (t) => {
+test("rows 6, 8: a renewal that waited for its row for longer than its lease lasted says that there was none", async (t) => {
   const { cell, registry, url, ends, isOver } = await outlasted(t);
   const renewal = registry.renew(alice, renewing());
   await isOver();

@@ -38,7 +38,7 @@ test("a renewal that waited for the row judges the old lease after the wait: it 
   assert.deepEqual({ held, wasLive }, { held: true, wasLive: false });
 });
 
-test("a renewal that waited for longer than its ttl still gives a lease of the whole ttl", async (t) => {
+test("row 6: a renewal that waited for longer than its ttl still gives a lease of the whole ttl", async (t) => {
   const { cell, registry, url, blocker } = await rivals(t);
   await blocker.query("SELECT 1 FROM nodes WHERE cell = $1 FOR UPDATE", [cell]);
   const shortTtlMs = 100;

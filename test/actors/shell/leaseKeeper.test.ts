@@ -258,7 +258,7 @@ test("a lost account's slot is never another's: what still waits for a call unde
   assert.deepEqual([run.gate.check(waiting), run.check(5, 4)], ["epoch", "open"]);
 });
 
-test("when the lease itself has run out, what is unanswered is given up: margin after the trip, and not after a lift", async () => {
+test("row 19: when the lease itself has run out, what is unanswered is given up: margin after the trip, and not after a lift", async () => {
   const run = keeping();
   await elapsed(run.clock, run.keeper.start());
   run.registry.down = true;

@@ -205,7 +205,7 @@ test("a node that leaves soon after it came delays the next hand-over once, not 
   assert.deepEqual(cell.counts("mt4"), [6, 6]);
 });
 
-test("whoever comes, goes and dies: never two owners, and at rest an even spread in which nothing moves", async () => {
+test("row 40: whoever comes, goes and dies: never two owners, and at rest an even spread in which nothing moves", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer(), fc.integer({ min: 0, max: 14 }), fc.integer({ min: 0, max: 5 }), fc.array(step, { minLength: 1, maxLength: 10 }), async (seed, mt4, mt5, steps) => {
       const cell = new KeeperCell(seed, FAST); // two open gates end the run (test/sim/keepers.ts)

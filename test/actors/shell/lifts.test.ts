@@ -116,7 +116,7 @@ scenario("facts of before a lift keep their epoch and are in the log before the 
   });
 }
 
-scenario("an answer that comes after the lift to an order of before is told under the epoch in force then", {}, async (scene) => {
+scenario("row 48: an answer that comes after the lift to an order of before is told under the epoch in force then", {}, async (scene) => {
   scene.session.mute = true;
   scene.session.faultOf = () => ({ kind: "unknown", executeAfterMs: 10 });
   const trade = scene.open(0.1);
@@ -161,7 +161,7 @@ scenario("a master goes on at its new epoch with a book, and the books of its ow
       take: (me, accounts, terms) => reached(me, () => registry.take(me, accounts, terms)),
     };
   };
-  scenario("an idle account that another took meanwhile is noticed at the lift: its actor ends, is not made again, and sends nothing", { wrapRegistry, seeds: 5 }, async (scene) => {
+  scenario("row 41: an idle account that another took meanwhile is noticed at the lift: its actor ends, is not made again, and sends nothing", { wrapRegistry, seeds: 5 }, async (scene) => {
     cut.clear();
     const trade = scene.open(0.1);
     await scene.rest();
@@ -185,6 +185,20 @@ scenario("a master goes on at its new epoch with a book, and the books of its ow
     assert.equal(first.supervisor.followers.length, 0);
     assert.deepEqual([its().length, its().flatMap(({ handed }) => handed).length, its().some(({ connected }) => connected)], [made, calls, false]);
     assert.equal(scene.copyOf(trade.ticket)?.stopLoss, 108_000, "the new owner goes on");
+  });
+  scenario("row 44: accounts for which nothing was ever traded or sent, and nothing is: those that another took meanwhile are noticed at the lift, by the lists alone", { wrapRegistry, followers: [{}, {}], seeds: 5 }, async (scene) => {
+    cut.clear();
+    await scene.rest();
+    const { node: first } = scene;
+    cut.add("node1");
+    const second = await scene.join("node2");
+    await scene.clock.until(() => second.supervisor.followers.filter(({ connected }) => connected).length === 2, LONG_MS);
+    assert.equal(first.supervisor.followers.length, 2, "it does not know yet");
+    const former = [...first.allSessions];
+    cut.clear();
+    await scene.clock.until(() => first.gate.lifted && first.supervisor.followers.length === 0, LONG_MS);
+    await scene.clock.until(() => !former.some(({ connected }) => connected), LONG_MS);
+    assert.deepEqual(scene.outside.followers.map(({ asked }) => asked.length), [0, 0], "nobody sent an order");
   });
 }
 

@@ -50,7 +50,7 @@ test("while both readers hear of the log it is ok, and nobody ends", async () =>
 });
 
 for (const hearing of [[], ["ticks"], ["rows"]] as const) {
-  test(`a node that is cut off (${hearing.length === 0 ? "wholly" : `only ${hearing[0]} are heard`}) ends after 30 s, once, when others reach the log`, async () => {
+  test(`row 36: a node that is cut off (${hearing.length === 0 ? "wholly" : `only ${hearing[0]} are heard`}) ends after 30 s, once, when others reach the log`, async () => {
     const { seen, watch, pass } = watching();
     await pass(10, "ticks", "rows");
     await pass(8, ...hearing);

@@ -106,7 +106,7 @@ scenario("a master's actor that is made anew counts its ticks on: the readers go
   });
 }
 
-scenario("an account that is lost is traded no more, and its actor ends; taken again, it goes on", {}, async (scene) => {
+scenario("row 41: an account that is lost is traded no more, and its actor ends; taken again, it goes on", {}, async (scene) => {
   const trade = scene.open(0.1);
   await scene.rest();
   const { supervisor } = scene.node;

@@ -55,7 +55,7 @@ test("a node that is fenced for long leaves the writers: its log is well, nobody
   await run.end();
 });
 
-test("a log that is silent to a writer that has not left ends the node", async () => {
+test("row 36: a log that is silent to a writer that has not left ends the node", async () => {
   const run = await fencing();
   run.fallSilent();
   await run.clock.advance(10_000);

@@ -29,14 +29,14 @@ export const renewMutants = inFile("storage/registrySql.ts", [
     find: "was_live = nodes.boot = excluded.boot AND nodes.lease_until > clock_timestamp(),",
     replace: "was_live = nodes.boot = excluded.boot AND nodes.lease_until > now(),",
     test: CLOCKS,
-    case: "a renewal that waited for its row for longer than its lease lasted says that there was none",
+    case: "rows 6, 8: a renewal that waited for its row for longer than its lease lasted says that there was none",
   },
   {
     name: "the new lease counts from before the wait",
     find: "lease_until = clock_timestamp() + make_interval(secs => $4),\n      started_at",
     replace: "lease_until = now() + make_interval(secs => $4),\n      started_at",
     test: RACES,
-    case: "a renewal that waited for longer than its ttl still gives a lease of the whole ttl",
+    case: "row 6: a renewal that waited for longer than its ttl still gives a lease of the whole ttl",
   },
   {
     name: "a newer boot has the start of the one before",
@@ -64,7 +64,7 @@ export const renewMutants = inFile("storage/registrySql.ts", [
     find: "live_since = CASE WHEN nodes.boot = excluded.boot AND nodes.lease_until > clock_timestamp() THEN",
     replace: "live_since = CASE WHEN nodes.boot = excluded.boot AND nodes.lease_until > now() THEN",
     test: CLOCKS,
-    case: "a renewal that waited for its row for longer than its lease lasted says that there was none",
+    case: "rows 6, 8: a renewal that waited for its row for longer than its lease lasted says that there was none",
   },
   {
     name: "nobody is live for longer than since its last renewal",

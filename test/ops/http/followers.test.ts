@@ -173,7 +173,7 @@ test("a client that leaves neither cancels nor hides the outcome", async (t) => 
   assert.match(JSON.stringify(told()), /"outcome":"done"/);
 });
 
-test("at a trip streams end at once, also those that have heard of no trade; each request is gated again; after the lift all works", async (t) => {
+test("row 45: at a trip streams end at once, also those that have heard of no trade; each request is gated again; after the lift all works", async (t) => {
   const node = await served(t, "fence");
   const { ask, hand, address, stateOf } = node;
   const before = await ask("GET", `/owner/${MT4_ACCOUNT}`);

@@ -73,7 +73,7 @@ describe("who owns what", () => {
     assert.equal((await get("/owner/f0")).status, 404);
   });
 
-  test("of this node's own accounts none while the gate is closed for them, though its row still lives, or nobody can read it", async (t) => {
+  test("row 45: of this node's own accounts none while the gate is closed for them, though its row still lives, or nobody can read it", async (t) => {
     const { get } = await asked(t, { door: () => doorThat("fenced") });
     assert.equal((await get("/owner/f0")).status, 404);
     const items = (await get("/accounts")).body["items"] as { owner: { live: boolean } }[];
