@@ -7,6 +7,7 @@ import { test, type TestContext } from "node:test";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
 import type { KafkaLog } from "../../log/kafka/kafkaLog.ts";
 import { systemClock } from "../../ops/clock.ts";
+import { messageOf } from "../../protocol/errors.ts";
 import { LogCase, textOf } from "../contract/logFixture.ts";
 import { connection } from "../log/kafkaFixture.ts";
 import { ownKafka } from "../support/ownKafka.ts";
@@ -51,14 +52,24 @@ async function traffic(t: TestContext, log: KafkaLog, others: readonly KafkaLog[
     await producer.close();
   };
   t.after(stop);
-  const hasAll = (texts: ReadonlySet<string>): boolean => acknowledged.every((text) => texts.has(text));
+  const missing = (texts: readonly string[]): readonly string[] => {
+    const known = new Set(texts);
+    return acknowledged.filter((text) => !known.has(text));
+  };
+  /** Says what did not arrive, and what the reader said of itself. */
+  const hasAll = async (whose: string, texts: () => readonly string[], crashes: () => readonly Error[]): Promise<void> => {
+    await c.eventually(`${whose} has all`, () => missing(texts()).length === 0).catch((error: unknown) => {
+      const lost = missing(texts());
+      assert.fail(`${messageOf(error)}: ${lost.length} of ${acknowledged.length} are missing, from ${lost[0]} to ${lost.at(-1)}, of partitions ${[...new Set(lost.map((text) => Number(text) % PARTITIONS))].join(", ")}; it crashed ${crashes().map(messageOf).join(", ")}`);
+    });
+  };
   return {
     c, alone, members, acknowledged, seen, stop,
     /** Everything that was acknowledged has reached the reader of its own, and the group, whose members have committed it. */
     async arrives() {
       await stop();
-      await c.eventually("the reader of its own has all", () => hasAll(new Set(alone.texts())));
-      await c.eventually("the group has all", () => hasAll(new Set(members.flatMap((member) => member.texts))));
+      await hasAll("the reader of its own", () => alone.texts(), () => alone.crashes);
+      await hasAll("the group", () => members.flatMap((member) => member.texts), () => members.flatMap(({ crashes }) => crashes));
       await c.eventually("and has committed it", async () => {
         const ends = await log.bounds(topic);
         const committed = new Map((await log.committed(group, topic)).map(({ partition, offset }) => [partition, offset]));

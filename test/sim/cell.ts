@@ -242,11 +242,7 @@ export class Node {
       metrics,
       onAcquired: (held, slot) => void this.supervisor.acquire(held, slot),
       onLost: (account) => void this.supervisor.lose(account, false),
-      onHandBack: async (account) => {
-        const unsettledMs = await this.supervisor.lose(account);
-        await events.flush();
-        return unsettledMs;
-      },
+      onHandBack: (account) => this.supervisor.lose(account).then((unsettledMs) => events.flush().then(() => unsettledMs)),
       onFatal: onCrash,
       onTrip: () => undefined,
       onLeaseEnd: () => undefined,
