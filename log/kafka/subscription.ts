@@ -3,7 +3,9 @@
 // 1. The client never chooses where to begin: at each join all partitions are held until their place
 //    is known and compared with the log's start. What lies between is told, never skipped in silence.
 // 2. A commit counts only for a partition that is held.
-// 3. A subscription ends once: by `stop`, or by `onCrash`.
+// 3. A sign of life counts only while this stay's partitions are placed: a member that is alive and does not know where to read
+//    hears nothing of the log.
+// 4. A subscription ends once: by `stop`, or by `onCrash`.
 
 import type { Kafka } from "kafkajs";
 import { LockstepError, messageOf } from "../../protocol/errors.ts";
@@ -37,6 +39,8 @@ export class KafkaSubscription implements Subscription {
   #held: ReadonlyMap<string, Place> = new Map();
   /** Rises at each join and each loss: what was asked before it has no say any more. */
   #stay = 0;
+  /** The stay whose partitions are placed (3). */
+  #placedStay: number | null = null;
   #state: "joining" | "open" | "stopping" | "ended" = "joining";
   #heardAtMs: number;
   #hasCrashed = false;
@@ -56,7 +60,9 @@ export class KafkaSubscription implements Subscription {
       onLost: () => this.#lose(),
       onCrashed: (error) => this.#crash(logError(`group ${consume.group}`, error), false),
       onBatch: (batch) => this.#feeds.get(keyOf(batch))?.offer(batch),
-      onHeard: () => (this.#heardAtMs = clock.monotonicMs()),
+      onHeard: () => {
+        if (this.#placedStay === this.#stay) this.#heardAtMs = clock.monotonicMs();
+      },
     });
   }
 
@@ -145,7 +151,7 @@ export class KafkaSubscription implements Subscription {
   #crash(error: Error, isHandler: boolean): void {
     this.#onJoined(error);
     if (this.#hasCrashed || !(this.#state === "open" || (this.#state === "stopping" && isHandler))) return;
-    this.#hasCrashed = true; // 3
+    this.#hasCrashed = true; // 4
     this.#mute();
     if (this.#state === "open") {
       this.#state = "ended";
@@ -174,6 +180,8 @@ export class KafkaSubscription implements Subscription {
     const found = await this.#untilKnown(stay, () => beginningOf(places, consume, questions, (place) => this.#feeds.get(keyOf(place))?.handled ?? null));
     if (found === null) return;
     for (const { topic, partition, wanted, start } of found) this.#begin({ topic, partition }, wanted, start);
+    this.#placedStay = stay;
+    this.#heardAtMs = this.#options.clock.monotonicMs();
     this.#onJoined(null);
     this.#releaseAll();
   }

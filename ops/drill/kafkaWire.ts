@@ -7,7 +7,7 @@
 
 import type { Talk } from "./proxy.ts";
 
-export const API = { produce: 0, fetch: 1, metadata: 3, offsetCommit: 8, findCoordinator: 10, describeCluster: 60 } as const;
+export const API = { produce: 0, fetch: 1, listOffsets: 2, metadata: 3, offsetCommit: 8, findCoordinator: 10, describeCluster: 60 } as const;
 const NAMES_BROKERS: readonly number[] = [API.metadata, API.findCoordinator, API.describeCluster];
 
 /** What becomes of a response: it goes on, other bytes go on in its place, or it is never seen. */

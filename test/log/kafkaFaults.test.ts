@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test, type TestContext } from "node:test";
 import { KAFKA_LOG_LIMITS } from "../../log/kafka/limits.ts";
+import { systemClock } from "../../ops/clock.ts";
 import { API } from "../../ops/drill/kafkaWire.ts";
 import { LogCase } from "../contract/logFixture.ts";
 import { sharedKafka } from "../support/kafka.ts";
@@ -167,4 +168,23 @@ test("a broker that cannot be reached at the start is an error, not a wait for e
   proxy.cut();
   await assert.rejects(connection(t, proxy.brokers, { ...QUICK, askMs: 2_000 }).bounds(`none.${randomUUID()}`), { code: "unreachable" });
   await log.close();
+});
+
+test("a member that is alive and cannot find out where to read hears nothing of the log, for its watch to see", async (t) => {
+  const { proxy, beside, log } = await through(t);
+  const topic = await beside.topic({ partitions: 2 });
+  const group = beside.groupName();
+  await beside.write(topic, 0, ["r"]);
+  const read = await beside.read({ group, topics: [topic], from: "committed" }, undefined, log);
+  await beside.eventually("the record", () => read.records.length === 1);
+  // Else the client asks by itself, and is not alive while it waits.
+  await read.commit([0, 1].map((partition) => ({ topic, partition, offset: 1 - partition })));
+  proxy.onResponse = (api) => (api === API.listOffsets ? "swallow" : "pass");
+  // Another one comes: a new stay begins, and with it the question where to read.
+  await beside.read({ group, topics: [topic], from: "committed" });
+  const silentMs = (): number => systemClock.monotonicMs() - read.fetchedAtMs();
+  await beside.eventually("silence for longer than a rebalance and several heartbeats", () => silentMs() > KAFKA_LOG_LIMITS.rebalanceMs + 4 * KAFKA_LOG_LIMITS.heartbeatMs);
+  proxy.onResponse = () => "pass";
+  await beside.eventually("signs of life again", () => silentMs() < KAFKA_LOG_LIMITS.heartbeatMs);
+  assert.deepEqual(read.crashes, []);
 });
