@@ -66,8 +66,6 @@ export class Reconciler {
   #periodic: Timer | null = null;
   #asking = false;
   #stopped = false;
-  /** The links that a plan was made for since what former owners sent has settled. */
-  readonly #looked = new Set<LinkCopies>();
   /** Monotonic: since when every snapshot of this session has shown nothing. */
   #emptySinceMs: number | null = null;
 
@@ -164,7 +162,8 @@ export class Reconciler {
       settledAtMs,
       sinceMs,
       barrier: barrier(),
-      isFirstLook: !this.#looked.has(state),
+      // Until then a former owner's order may have been executed, and have ended, since the last look.
+      isFirstLook: state.shownAtMs < settledAtMs,
       limits: { staleAfterMs: STALE_AFTER_MS, settleMs: limits.settleMs, maxOrders: MAX_ORDERS },
     };
     const why = distrust(input);
@@ -174,8 +173,6 @@ export class Reconciler {
       return null;
     }
     const actions = plan(input);
-    // Until then a former owner's order may have been executed, and have ended, since the last look.
-    if (askedAtMs >= settledAtMs) this.#looked.add(state);
     metrics.count("reconcile_runs");
     const moving = actions.filter((action) => action.kind !== "again");
     if (cause === DRIFT_CHECK && moving.length > 0) metrics.count("reconcile_drift");

@@ -114,9 +114,8 @@ export class NodeRun {
 
   /** Nothing happens to one that was not frozen. */
   thaw(): void {
-    if (this.#forgetThaw === null) return;
-    this.#signalGroup("SIGCONT");
-    this.#forgetThaw();
+    this.breathe();
+    this.#forgetThaw?.();
     this.#forgetThaw = null;
   }
 

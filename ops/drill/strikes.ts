@@ -39,24 +39,19 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
     case "stop":
       return { strike: () => later(Promise.all(runs.map((run) => scene.fleet.drain(run)))), heal: NOTHING };
     case "kill_child":
-    case "kill_host": {
-      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
-      return { strike: () => strokes.forEach((stroke) => stroke()), heal: NOTHING };
-    }
-    case "freeze": {
-      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
-      return { strike: () => strokes.forEach((stroke) => stroke()), heal: async () => runs.forEach((run) => run.thaw()) };
-    }
+    case "kill_host":
+      return { strike: await strokeOf(runs, strike), heal: NOTHING };
+    case "freeze":
+      return { strike: await strokeOf(runs, strike), heal: async () => runs.forEach((run) => run.thaw()) };
     case "busy_loop": {
       const files = runs.map((run) => scene.busyFileOf(run.name));
       await Promise.all(files.map((file) => writeFile(file, "")));
-      const strokes = await Promise.all(runs.map((run) => run.aim(strike)));
-      return { strike: () => strokes.forEach((stroke) => stroke()), heal: async () => void (await Promise.all(files.map((file) => rm(file)))) };
+      return { strike: await strokeOf(runs, strike), heal: async () => void (await Promise.all(files.map((file) => rm(file)))) };
     }
     case "starve": {
-      const strokes = await Promise.all(runs.map((run) => run.aim("freeze")));
+      const freeze = await strokeOf(runs, "freeze");
       let starving = Promise.resolve();
-      return { strike: () => later((starving = starve(options, strokes))), heal: () => starving, healsSlowly: true };
+      return { strike: () => later((starving = starve(options, freeze))), heal: () => starving, healsSlowly: true };
     }
     case "cut_database":
     case "mute_database": {
@@ -85,15 +80,21 @@ export async function aim(strike: Strike, options: AimOptions): Promise<Aimed> {
   }
 }
 
+/** All of them in one turn. */
+async function strokeOf(runs: readonly NodeRun[], at: Parameters<NodeRun["aim"]>[0]): Promise<() => void> {
+  const strokes = await Promise.all(runs.map((run) => run.aim(at)));
+  return () => strokes.forEach((stroke) => stroke());
+}
+
 /** Of the ttl: how long it stands still, ever longer: shorter than a renewal at first, past the deadline and past the lease at last. */
 const STANDSTILLS = [0.05, 0.1, 0.2, 0.4, 0.85, 1.25];
 /** Time to begin something, seldom to end it. */
 const BREATH_MS = 30;
 
 /** As a machine whose share of the processor is used up nearly always. */
-async function starve({ runs, clock, ttlMs }: AimOptions, strokes: readonly (() => void)[]): Promise<void> {
+async function starve({ runs, clock, ttlMs }: AimOptions, freeze: () => void): Promise<void> {
   for (const share of STANDSTILLS) {
-    for (const stroke of strokes) stroke();
+    freeze();
     await pause(clock, share * ttlMs);
     for (const run of runs) run.breathe();
     await pause(clock, BREATH_MS);

@@ -2,29 +2,18 @@
 // no row tells: that it is gone is remembered, and nothing is concluded before it is settled.
 
 import assert from "node:assert/strict";
-import { decodeOwnerEvent } from "../../../protocol/codec.ts";
 import { LockstepError } from "../../../protocol/errors.ts";
 import type { Ticket } from "../../../protocol/ids.ts";
-import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
 import type { PairStore } from "../../../protocol/ports/storage.ts";
 import type { Node } from "../../sim/cell.ts";
+import { lostPairs } from "../../sim/lostPairs.ts";
 import { scenario, type Scene } from "../../sim/scenario.ts";
 
 const SETTLE_MS = 30_000;
 const EXECUTED_AFTER_MS = 8_000;
 
-/** What is said of pairs does not reach the log. */
-const log = { down: false };
-const wrapProducer = (producer: Producer): Producer => ({
-  append(record: OutgoingRecord, onSettled): AppendResult {
-    const isLost = log.down && record.topic.endsWith("pair-events") && record.value !== null && decodeOwnerEvent(record.value).kind === "pair";
-    if (!isLost) return producer.append(record, onSettled);
-    onSettled?.(new LockstepError("unreachable", "lost on the way"));
-    return "accepted";
-  },
-  flush: () => producer.flush(),
-  close: () => producer.close(),
-});
+const log = lostPairs();
+const { wrapProducer } = log;
 
 /** Nothing is written while the database is `down`: barriers wait. */
 const database = { down: false };

@@ -2,25 +2,13 @@
 // tells whose they are: what they have kept does.
 
 import assert from "node:assert/strict";
-import { decodeOwnerEvent } from "../../../protocol/codec.ts";
-import { LockstepError } from "../../../protocol/errors.ts";
 import type { Ticket } from "../../../protocol/ids.ts";
-import type { AppendResult, OutgoingRecord, Producer } from "../../../protocol/ports/log.ts";
 import { lots } from "../../sim/cell.ts";
+import { lostPairs } from "../../sim/lostPairs.ts";
 import { scenario } from "../../sim/scenario.ts";
 
-/** What is said of pairs does not reach the log. */
-const log = { down: false };
-const wrapProducer = (producer: Producer): Producer => ({
-  append(record: OutgoingRecord, onSettled): AppendResult {
-    const isLost = log.down && record.topic.endsWith("pair-events") && record.value !== null && decodeOwnerEvent(record.value).kind === "pair";
-    if (!isLost) return producer.append(record, onSettled);
-    onSettled?.(new LockstepError("unreachable", "lost on the way"));
-    return "accepted";
-  },
-  flush: () => producer.flush(),
-  close: () => producer.close(),
-});
+const log = lostPairs();
+const { wrapProducer } = log;
 
 for (const masterPlatform of ["mt4", "mt5"] as const) {
   scenario(`copies of ${masterPlatform} trades that are alike, and were part-closed before any row was written, are each its own trade's`, { wrapProducer, masterPlatform, seeds: 10 }, async (scene) => {

@@ -26,7 +26,7 @@ export const followerMutants = [
     { name: "an order under our tag of which nothing is known is not looked at", find: "(isEnded || this.#links.all.some((state) => state.carriesTag(order)))", replace: "isEnded", test: LATE_ORDERS, case: "a pending order under our tag of which nothing is known is cancelled at once when its master's is gone" },
   ]),
   ...inFile("actors/shell/reconciler.ts", [
-    { name: "what ended before it settled is told of at the first look only", find: "if (askedAtMs >= settledAtMs) this.#looked", replace: "this.#looked", test: GONE, case: "one that was stopped out before anybody looked is recorded with the broker's reason" },
+    { name: "what ended before it settled is told of at the first look only", find: "isFirstLook: state.shownAtMs < settledAtMs", replace: "isFirstLook: state.shownAtMs === Number.NEGATIVE_INFINITY", test: GONE, case: "one that was stopped out before anybody looked is recorded with the broker's reason" },
   ]),
   ...inFile("actors/shell/ownership.ts", [
     { name: "an ownership falls back to a lower epoch", find: "    if (epoch <= this.#permit.epoch) return false;\n", replace: "", test: OWNERSHIP, case: "an ownership goes on at a higher epoch, and never falls back: permit and journal say the same" },
